@@ -6,16 +6,20 @@ import builtins
 import inspect
 import math
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
 from oneflow import nn
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType
 from oneflow.mock_torch.pytorch.fx.graph import Graph
 from oneflow.mock_torch.pytorch.fx.graph_module import GraphModule
 from oneflow.mock_torch.pytorch.fx.node import Argument, map_aggregate
 from oneflow.mock_torch.pytorch.fx.proxy import Proxy, TracerBase
+from oneflow.mock_torch.pytorch.top_level import _assert
 from oneflow.tensor.subclasses import begin_asking
 from oneflow.tensor.tensor import Tensor
 
@@ -39,6 +43,12 @@ def wrap(fn_or_name: Any) -> Any:
         raise NotImplementedError("wrap must be called at the top level of a module")
     _wrapped.append((frame.f_globals, name))
     return fn_or_name
+
+
+def _assert_is_none(value: Any, msg: str) -> None:
+    """Raise an AssertionError unless a value is None."""
+    if value is not None:
+        raise AssertionError(msg)
 
 
 def _proxies_in(*values: Any) -> list[Proxy]:
@@ -154,6 +164,12 @@ class Tracer(TracerBase):
             parameter_proxy_cache[path] = self.create_proxy("get_attr", path, (), {})
         return parameter_proxy_cache[path]
 
+    def create_arg(self, a: Any) -> Argument:
+        """Return a value as the argument of a node; named tuples are nodes of their own."""
+        if isinstance(a, tuple) and hasattr(a, "_fields"):
+            return self.create_node("call_function", type(a), super().create_arg(tuple(a)), {})
+        return super().create_arg(a)
+
     def _create_single(self, value: Any) -> Argument:
         if isinstance(value, Tensor):
             return self.create_node("get_attr", self._path_of_tensor(value), (), {})
@@ -185,22 +201,41 @@ class Tracer(TracerBase):
         """Return the function to call, and its arguments, symbolic ones in the place of values."""
         parameters = list(inspect.signature(root_fn).parameters.values())
         values: dict[str, Any] = {parameters[0].name: self.root} if is_module else {}
+        given = concrete_args or {}
         for member in parameters[len(values) :]:
-            if concrete_args is not None and member.name in concrete_args:
-                values[member.name] = concrete_args[member.name]
-                self.graph.placeholder(f"{member.name}_1")
+            if member.name in given:
+                values[member.name] = given[member.name]
+                self._specialize(member, given[member.name], f"{member.name}_1")
             else:
-                values[member.name] = self._symbolic_argument(member)
+                values[member.name] = self._symbolic_argument(member, member.name)
         if all(member.kind in _POSITIONAL for member in parameters):
             return root_fn, list(values.values())
         plain = _with_plain_parameters(root_fn)
         return plain, [values[name] for name in inspect.signature(plain).parameters]
 
-    def _symbolic_argument(self, parameter: inspect.Parameter) -> Proxy:
+    def _symbolic_argument(self, parameter: inspect.Parameter, name: str) -> Proxy:
         stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}
         default = () if parameter.default is parameter.empty else (parameter.default,)
-        name = stars.get(parameter.kind, "") + parameter.name
-        return self.create_proxy("placeholder", name, default, {})
+        kind = None if parameter.annotation is parameter.empty else parameter.annotation
+        path = stars.get(parameter.kind, "") + name
+        return self.create_proxy("placeholder", path, default, {}, type_expr=kind)
+
+    def _specialize(self, parameter: inspect.Parameter, value: Any, name: str) -> None:
+        """Record that an argument must have the value that was given."""
+        argument = self._symbolic_argument(parameter.replace(annotation=parameter.empty), name)
+        message = f"{parameter.name} has been specialized to have value {value} but got another"
+        if value is None:
+            args = argument, f"{message} value"
+            self.create_proxy("call_function", _assert_is_none, args, {})
+        elif isinstance(value, bool | int | float | complex | str | DType | Device):
+            args = argument == value, f"{message} value"
+            self.create_proxy("call_function", _assert, args, {})
+        else:
+            warnings.warn(
+                f"the value of `{parameter.name}` cannot be checked: the traced function must get "
+                "what it was traced with",
+                stacklevel=4,
+            )
 
     def trace(
         self,
@@ -219,10 +254,11 @@ class Tracer(TracerBase):
         self.root = root if isinstance(root, nn.Module) else nn.Module()
         self.graph = Graph(tracer_cls=type(self))
         names = getattr(inspect.unwrap(function), "__globals__", {})
+        kind = getattr(function, "__annotations__", {}).get("return")
         function, args = self.create_args_for_root(function, is_module, concrete_args)
         with self._intercepted(), _replaced(names, self._modules, self._functions):
             result = function(*args)
-            self.create_node("output", "output", (self.create_arg(result),), {})
+            self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=kind)
         return self.graph
 
     @contextmanager
@@ -296,4 +332,4 @@ def symbolic_trace(
     return GraphModule(tracer.root, graph, name or "GraphModule")
 
 
-__all__ = ["Tracer", "symbolic_trace", "wrap"]
+__all__ = ["Tracer", "_assert_is_none", "symbolic_trace", "wrap"]

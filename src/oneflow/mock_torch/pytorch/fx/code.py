@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType
+from oneflow.base.layout import Layout, MemoryFormat
 from oneflow.mock_torch.pytorch.fx.node import Argument, Node, module_of, path_of
+from oneflow.tensor.tensor import Tensor
 
 _INFIX = {
     "add": "+",
@@ -29,6 +34,8 @@ _INFIX = {
     "le": "<=",
     "ge": ">=",
 }
+#: Types whose values are written as they print.
+_WRITTEN = (bool, int, float, complex, str, bytes)
 _PREFIX = {"neg": "-", "pos": "+", "invert": "~"}
 
 
@@ -45,65 +52,86 @@ class PythonCode:
     globals: dict[str, Any] = field(default_factory=dict)
 
 
-class _Name(str):
-    """Text that stands in source as it is."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
 class _Writer:
-    """Writes nodes, and keeps what their source needs."""
+    """Writes nodes, and keeps what their source needs.
 
-    def __init__(self, root: str) -> None:
-        self.root = root
+    Args:
+        root: the name of the module.
+        taken: the names of nodes and arguments.
+    """
+
+    def __init__(self, root: str, taken: set[str]) -> None:
+        self.root, self._taken = root, {root} | taken
         self.globals: dict[str, Any] = {}
 
     def add(self, name: str, value: Any) -> str:
-        """Return a name for a value, its own if no other value has it."""
+        """Return a name for a value, its own if nothing else has it."""
         stem, number = "".join(x if x.isalnum() else "_" for x in name), 0
         name = stem
-        while name in self.globals and self.globals[name] is not value:
+        while name in self._taken or self.globals.get(name, value) is not value:
             number += 1
             name = f"{stem}_{number}"
         self.globals[name] = value
         return name
 
     def function(self, function: Any) -> str:
-        """The name of a function."""
+        """The name of a function or class."""
         path = path_of(function)
         if path is None:
-            return self.add(getattr(function, "__name__", type(function).__name__), function)
+            name = getattr(function, "__name__", type(function).__name__)
+            home = getattr(function, "__module__", None)
+            return self.add(f"{home}_{name}" if home else name, function)
         home, _, name = path.rpartition(".")
         if home == "builtins":
             return name
-        package = home.partition(".")[0]
-        self.globals[package] = module_of(package)
-        return path
+        if home.partition(".")[0] != "torch":
+            return self.add(path, function)
+        return self._torch(path.removeprefix("torch."))
+
+    def _torch(self, name: str) -> str:
+        return f"{self.add('torch', module_of('torch'))}.{name}"
 
     def argument(self, value: Argument) -> str:
         """The source of an argument."""
-        return repr(self._readable(value))
-
-    def _readable(self, value: Any) -> Any:
-        if isinstance(value, tuple | list | dict) and not hasattr(value, "_fields"):
-            if isinstance(value, dict):
-                return {key: self._readable(member) for key, member in value.items()}
-            members = [self._readable(member) for member in value]
-            return members if isinstance(value, list) else tuple(members)
+        if isinstance(value, tuple):
+            if fields := getattr(value, "_fields", ()):
+                pairs = zip(fields, value, strict=True)
+                return f"{self.function(type(value))}({self.arguments((), dict(pairs))})"
+            return f"({self.arguments(value, {})}{',' if len(value) == 1 else ''})"
+        if isinstance(value, list):
+            return f"[{self.arguments(value, {})}]"
+        if isinstance(value, dict):
+            pairs = [f"{self.argument(key)}: {self.argument(x)}" for key, x in value.items()]
+            return f"{{{', '.join(pairs)}}}"
         if isinstance(value, slice):
-            return slice(*(self._readable(x) for x in (value.start, value.stop, value.step)))
+            return f"slice({self.arguments((value.start, value.stop, value.step), {})})"
         if isinstance(value, Node):
-            return _Name(value.name)
-        if value is ...:
-            return _Name("...")
+            return value.name
+        return self._constant(value)
+
+    def _constant(self, value: Any) -> str:
         if type(value) is float and not math.isfinite(value):
-            return _Name(self.add(str(abs(value)), abs(value)).rjust(3 + (value < 0), "-"))
-        if value is None or type(value) in (bool, int, str, bytes, float):
-            return value
-        return _Name(self.add(getattr(value, "__name__", f"_{type(value).__name__}"), value))
+            name = "nan" if math.isnan(value) else "inf"
+            return ("-" if value < 0 else "") + self.add(name, getattr(math, name))
+        if type(value) is complex and not cmath.isfinite(value):
+            return self.add("_complex", value)
+        if value is None or value is ... or type(value) in _WRITTEN:
+            return repr(value)
+        if isinstance(value, DType | MemoryFormat | Layout):
+            return self._torch(str(value).rpartition(".")[2])
+        if isinstance(value, Device):
+            is_one = value.type in ("cpu", "meta") or value.index is None
+            index = "" if is_one else f", index={value.index}"
+            return f"{self.add('device', module_of('torch').device)}(type={value.type!r}{index})"
+        if callable(value) and hasattr(value, "__name__"):
+            return self.function(value)
+        return self.add(f"_{type(value).__name__}", value)
+
+    def annotation(self, kind: Any) -> str:
+        """The source of an annotated type."""
+        if isinstance(kind, str):
+            return repr(kind)
+        return self._torch("Tensor") if kind is Tensor else self.argument(kind)
 
     def arguments(self, args: Any, kwargs: Any) -> str:
         """The source of arguments."""
@@ -131,6 +159,8 @@ class _Writer:
         if getattr(target, "__module__", "") == "_operator" and not node.kwargs:
             args = [self.argument(member) for member in node.args]
             if name in _INFIX and len(args) == 2:
+                if name == "pow" and args[0].startswith("-"):  # which binds less than the power
+                    args[0] = f"({args[0]})"
                 return f"{args[0]} {_INFIX[name]} {args[1]}"
             if name in _PREFIX:
                 return f"{_PREFIX[name]}{args[0]}"
@@ -152,15 +182,22 @@ def last_uses(graph: Any) -> dict[Node, list[Node]]:
 
 
 def _parameter(writer: _Writer, node: Node) -> str:
+    kind = "" if node.type is None else f" : {writer.annotation(node.type)}"
     default = f" = {writer.argument(node.args[0])}" if node.args else ""
-    return f"{node.target}{default}"
+    return f"{node.target}{kind}{default}"
+
+
+def _names(graph: Any) -> set[str]:
+    """The names that nodes and arguments have."""
+    arguments = graph.find_nodes(op="placeholder")
+    return {x.name for x in graph.nodes} | {str(x.target).lstrip("*") for x in arguments}
 
 
 def python_code(graph: Any, root: str) -> PythonCode:
     """Return a graph as the source of a function; values are let go after their last use."""
-    writer = _Writer(root)
+    writer = _Writer(root, _names(graph))
     last = last_uses(graph)
-    parameters, lines = [root], []
+    parameters, lines, result = [root], [], ""
     for node in graph.nodes:
         if node.op == "placeholder":
             parameters.append(_parameter(writer, node))
@@ -169,13 +206,14 @@ def python_code(graph: Any, root: str) -> PythonCode:
             continue
         if node.op == "output":
             lines.append(f"return {writer.argument(node.args[0])}")
+            result = "" if node.type is None else f" -> {writer.annotation(node.type)}"
             continue
-        unused = [member.name for member in last[node]]
+        unused = [member.name for member in (*last[node], *(() if node.users else (node,)))]
         release = f";  {' = '.join(unused)} = None" if unused else ""
-        name = f"{node.name} = " if node.users else ""
-        lines.append(f"{name}{writer.expression(node)}{release}")
+        lines.append(f"{node.name} = {writer.expression(node)}{release}")
     body = "".join(f"    {line}\n" for line in lines or ["pass"])
-    return PythonCode(f"def forward({', '.join(parameters)}):\n{body}", writer.globals)
+    head = f"def forward({', '.join(parameters)}){result}:"
+    return PythonCode(f"{head}\n{body}", writer.globals)
 
 
 __all__ = ["PythonCode", "last_uses", "python_code"]

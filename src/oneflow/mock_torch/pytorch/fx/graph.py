@@ -22,6 +22,9 @@ from oneflow.mock_torch.pytorch.fx.node import (
     path_of,
 )
 
+#: Names that the source of a graph may use, as in PyTorch.
+_RESERVED = frozenset(["inf", "nan", "NoneType", "torch", "device", "fx_pytree", "pytree"])
+
 
 class _Nodes:
     """The nodes of a graph, in order; nodes may come and go while they are walked."""
@@ -92,7 +95,7 @@ class Graph:
         name, number = base, 0
         if match := re.fullmatch(r"(.*?)_(\d+)", base):
             base, number = match[1], int(match[2])
-        while name in self._names or keyword.iskeyword(name) or hasattr(builtins, name):
+        while name in self._names or _is_taken(name):
             number += 1
             name = f"{base}_{number}"
         self._names.add(name)
@@ -310,6 +313,10 @@ class Graph:
 
     def __str__(self) -> str:
         return "\n".join(["graph():", *(f"    {member.format_node()}" for member in self.nodes)])
+
+
+def _is_taken(name: str) -> bool:
+    return keyword.iskeyword(name) or hasattr(builtins, name) or name in _RESERVED
 
 
 @dataclass(frozen=True)

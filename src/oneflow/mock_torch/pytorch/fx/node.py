@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from oneflow.mock_torch.modules import MODULE_IN_PLACE
+from oneflow.tensor.tensor import Tensor
 
 Target = Callable[..., Any] | str
 Argument = Any
@@ -51,7 +52,10 @@ def map_arg(a: Argument, fn: Callable[[Node], Argument]) -> Argument:
 
 
 #: Where functions are looked for by their names.
-_HOMES = ("torch", "torch.nn.functional", "torch.special", "torch.linalg", "torch.fft")
+_HOMES = (
+    *("torch", "torch.nn.functional", "torch.special", "torch.linalg", "torch.fft"),
+    "torch.fx._symbolic_trace",
+)
 
 
 def path_of(function: Any) -> str | None:
@@ -91,6 +95,16 @@ def _shown(value: Argument) -> str:
     if isinstance(value, tuple):
         return "(" + ", ".join(map(_shown, value)) + ("," if len(value) == 1 else "") + ")"
     return str(value)
+
+
+def _type_shown(kind: Any) -> str:
+    """An annotated type as text."""
+    if kind is Tensor:
+        return "torch.Tensor"
+    if not isinstance(kind, type):
+        return str(kind)
+    home = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return home + kind.__qualname__
 
 
 class Node:
@@ -273,11 +287,11 @@ class Node:
         """Return a line that describes it."""
         if self.op == "output":
             return f"return {self.args[0]}"
-        kind = "" if self.type is None else f" : {getattr(self.type, '__name__', self.type)}"
+        kind = "" if self.type is None else f"{_type_shown(self.type)} "
         name = self.target
         if callable(name):
             name = path_of(name) or getattr(name, "__qualname__", type(name).__name__)
-        line = f"%{self.name}{kind} : [num_users={len(self.users)}] = {self.op}[target={name}]"
+        line = f"%{self.name} : {kind}[num_users={len(self.users)}] = {self.op}[target={name}]"
         if self.op == "placeholder":
             return f"{line}(default={_shown(self.args[0])})" if self.args else line
         if self.op == "get_attr":

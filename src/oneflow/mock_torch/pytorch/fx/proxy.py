@@ -10,6 +10,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
+from oneflow.base.layout import Layout, MemoryFormat
 from oneflow.mock_torch.pytorch.fx.graph import Graph
 from oneflow.mock_torch.pytorch.fx.node import Argument, Node, Target, map_aggregate
 from oneflow.tensor.subclasses import begin_asking
@@ -113,7 +114,7 @@ class TracerBase:
         return Attribute(obj, "keys")()
 
 
-_PLAIN = (str, int, float, bool, complex, bytes, Node, DType, Device, range)
+_PLAIN = (str, int, float, bool, complex, bytes, Node, DType, Device, range, Layout, MemoryFormat)
 
 
 class GraphAppendingTracer(TracerBase):

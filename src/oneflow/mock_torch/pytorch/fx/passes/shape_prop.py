@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from oneflow.base.layout import MemoryFormat
 from oneflow.mock_torch.pytorch.fx.interpreter import Interpreter
 from oneflow.mock_torch.pytorch.fx.node import Node, map_aggregate
 from oneflow.tensor.tensor import Tensor
+
+_FORMATS = (
+    MemoryFormat.contiguous_format,
+    MemoryFormat.channels_last,
+    MemoryFormat.channels_last_3d,
+)
 
 
 class TensorMetadata(NamedTuple):
@@ -24,8 +31,9 @@ class TensorMetadata(NamedTuple):
 def _described(value: Any) -> Any:
     if not isinstance(value, Tensor):
         return value
+    memory_format = next((x for x in _FORMATS if value.is_contiguous(memory_format=x)), None)
     return TensorMetadata(
-        value.shape, value.dtype, value.requires_grad, value.stride(), None, False, {}
+        value.shape, value.dtype, value.requires_grad, value.stride(), memory_format, False, {}
     )
 
 
