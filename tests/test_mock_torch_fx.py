@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import math
 import operator
 import pickle
@@ -128,6 +129,20 @@ def test_traced_modules_are_pickled():
     x = flow.ones(2, 3)
     assert again.code == traced.code
     assert flow.equal(again(x)["result"], traced(x)["result"])
+
+
+@BOTH
+def test_traced_modules_are_saved(framework):
+    traced = framework.fx.symbolic_trace(block(framework))
+    file = io.BytesIO()
+    framework.save({"model": traced}, file)
+    file.seek(0)
+    again = framework.load(file, weights_only=False)["model"]
+    x = framework.linspace(-1, 1, 6).reshape(2, 3)
+    assert isinstance(again, framework.fx.GraphModule)
+    assert again.code == traced.code
+    assert framework.equal(again(x)["result"], traced(x)["result"])
+    assert list(again.state_dict()) == list(traced.state_dict())
 
 
 @BOTH

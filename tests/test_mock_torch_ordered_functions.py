@@ -118,3 +118,17 @@ def test_arguments_may_be_bound_to_their_defaults(module, name):
     found, expected = (x if isinstance(x, tuple) else (x,) for x in results)
     for one, other in zip(found, expected, strict=True):
         assert one == other if isinstance(one, bool) else flow.equal(one, other)
+
+
+def test_embeddings_take_freeze_before_the_device():
+    for framework in (torch, in_place_of("torch")):
+        vectors = framework.ones(3, 2)
+        options = (None, None, 2.0, False, False)
+        for rest in ((vectors,), (vectors, False), (vectors, False, "cpu", framework.float64)):
+            assert framework.nn.Embedding(3, 2, *options, *rest).weight.requires_grad
+        for rest in ((vectors, True), (None, True, "cpu", framework.float64)):
+            layer = framework.nn.Embedding(3, 2, *options, *rest)
+            assert not layer.weight.requires_grad
+        assert layer.weight.dtype is framework.float64
+        assert not framework.nn.Embedding(3, 2, _freeze=True).weight.requires_grad
+    assert flow.nn.Embedding(3, 2, *options, None, "cpu", flow.float64).weight.dtype is flow.float64

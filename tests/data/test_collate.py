@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import oneflow as flow
+from tests.in_place import in_place_of
 
 Pair = namedtuple("Pair", "first second")
 
@@ -61,3 +62,26 @@ def test_default_collate_refuses_what_torch_refuses(batch, error):
         flow.utils.data.default_collate(batch)
     with pytest.raises(error):
         torch.utils.data.default_collate(batch)
+
+
+def test_functions_of_types_are_those_given():
+    found = []
+    for framework in (torch, in_place_of("torch")):
+        module = (
+            torch.utils.data._utils.collate
+            if framework is torch
+            else in_place_of("torch.utils.data._utils.collate")
+        )
+        functions = {**module.default_collate_fn_map, str: lambda batch, **_: "".join(batch)}
+        batch = [{"a": ("x", framework.ones(2), 1)}, {"a": ("y", framework.zeros(2), 2)}]
+        joined = module.collate(batch, collate_fn_map=functions)["a"]
+        single = [
+            module.collate_int_fn([1, 2]).tolist(),
+            module.collate_float_fn([1.5, 2]).tolist(),
+            module.collate_str_fn(["a", "b"]),
+            module.collate_numpy_array_fn(
+                [np.ones(2)] * 2, collate_fn_map=module.default_collate_fn_map
+            ).tolist(),
+        ]
+        found.append([joined[0], joined[1].tolist(), joined[2].tolist(), *single])
+    assert found[0] == found[1]

@@ -87,7 +87,7 @@ class Encoder:
             return self._array(value, path)
         if type(value) in _CONTAINER_KINDS or type(value) in KIND_OF_TYPE:
             return self._container(value, path)
-        if isinstance(value, Module):
+        if isinstance(value, Module) and type(value).__reduce__ is Module.__reduce__:
             return self._module(value, path)
         # Containers of configurations, and subclasses of Python's own containers.
         if isinstance(value, Mapping | Sequence | Set) and not isinstance(value, _TEXTS):

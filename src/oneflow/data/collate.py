@@ -19,9 +19,10 @@ from oneflow.tensor.transfer import import_array
 _NUMBER_KINDS = "biufcV"
 # Subclasses say how they are stacked.
 _stack = asking(stack)
+Functions = dict[Any, Callable[..., Any]]
 #: Functions that users have given for samples of a type, or of a tuple of types: each makes a batch
 #: of samples, and takes this dictionary as `collate_fn_map`.
-COLLATE_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+COLLATE_FUNCTIONS: Functions = {}
 
 
 class ArrayOfTensor:
@@ -57,11 +58,27 @@ def default_collate(batch: Sequence[Any]) -> Any:
     return to_tensors(collate_arrays(batch))
 
 
-def collate_arrays(batch: Sequence[Any]) -> Any:
-    """`default_collate`, with arrays that are still to become tensors."""
+def collate(batch: Sequence[Any], *, collate_fn_map: Functions | None = None) -> Any:
+    """Samples as a batch, with functions for samples of some types.
+
+    Args:
+        batch: the samples.
+        collate_fn_map: functions as in `COLLATE_FUNCTIONS`; the types that have none become what
+            `default_collate` makes of them.
+
+    Example:
+        >>> from oneflow.data.collate import collate
+        >>> collate([("a", 1), ("b", 2)], collate_fn_map={str: lambda batch, **_: "".join(batch)})
+        ['ab', tensor([1, 2], dtype=oneflow.int64)]
+    """
+    return to_tensors(collate_arrays(batch, collate_fn_map or {}))
+
+
+def collate_arrays(batch: Sequence[Any], functions: Functions = COLLATE_FUNCTIONS) -> Any:
+    """`collate`, with arrays that are still to become tensors."""
     first = batch[0]
-    if (given := _given_function(first)) is not None:
-        return given(batch, collate_fn_map=COLLATE_FUNCTIONS)
+    if (given := _given_function(first, functions)) is not None:
+        return given(batch, collate_fn_map=functions)
     if isinstance(first, Tensor):
         return _stack(list(batch), 0)
     if isinstance(first, np.ndarray):
@@ -73,23 +90,23 @@ def collate_arrays(batch: Sequence[Any]) -> Any:
     if isinstance(first, str | bytes):
         return batch
     if isinstance(first, Mapping):
-        return _like(
-            first, {key: collate_arrays([sample[key] for sample in batch]) for key in first}
-        )
+        items = {key: [sample[key] for sample in batch] for key in first}
+        return _like(first, {key: collate_arrays(x, functions) for key, x in items.items()})
     if isinstance(first, Sequence):
         if any(len(sample) != len(first) for sample in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
-        return _same_type(first, [collate_arrays(part) for part in zip(*batch, strict=True)])
+        parts = [collate_arrays(part, functions) for part in zip(*batch, strict=True)]
+        return _same_type(first, parts)
     raise TypeError(
         "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
         f"found {type(first).__name__}. Give the loader a `collate_fn` of your own"
     )
 
 
-def _given_function(sample: Any) -> Callable[..., Any] | None:
+def _given_function(sample: Any, functions: Functions) -> Callable[..., Any] | None:
     """The function that users have given for the type of a sample."""
-    kinds = (kind for kind in COLLATE_FUNCTIONS if isinstance(sample, kind))
-    return COLLATE_FUNCTIONS.get(type(sample)) or next(map(COLLATE_FUNCTIONS.get, kinds), None)
+    kinds = (kind for kind in functions if isinstance(sample, kind))
+    return functions.get(type(sample)) or next(map(functions.get, kinds), None)
 
 
 def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:

@@ -117,6 +117,7 @@ class Embedding(_Table):
         _weight: the vectors, if they exist already.
         device: where they live.
         dtype: of the vectors.
+        _freeze: the vectors do not learn; PyTorch's order has it before `device`.
 
     Attributes:
         weight: ``(num_embeddings, embedding_dim)``, at first normally distributed with mean 0 and
@@ -142,9 +143,12 @@ class Embedding(_Table):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
         _weight: Tensor | None = None,
-        device: Device | str | None = None,
-        dtype: DType | None = None,
+        device: Any = None,
+        dtype: Any = None,
+        _freeze: Any = False,
     ) -> None:
+        if isinstance(device, bool):  # PyTorch's order has `_freeze` here.
+            _freeze, device, dtype = device, dtype, _freeze or None
         super().__init__(
             num_embeddings,
             embedding_dim,
@@ -157,6 +161,8 @@ class Embedding(_Table):
             device,
             dtype,
         )
+        if _freeze:
+            self.weight.requires_grad_(False)
 
     @classmethod
     def from_pretrained(
