@@ -58,7 +58,8 @@ class ParamGroup(dict[str, Any]):
         super().__init__(
             {"params": None, **{n: plain_option(option) for n, option in options.items()}}
         )
-        self["params"] = tensors_of(parameters["params"])
+        computed_allowed = bool(self.get("differentiable"))
+        self["params"] = tensors_of(parameters["params"], computed_allowed)
 
     @property
     def parameters(self) -> list[Tensor]:
@@ -110,8 +111,8 @@ def as_groups(params: Any) -> list[dict[str, Any]]:
     return groups if groups and isinstance(groups[0], dict) else [{"params": groups}]
 
 
-def tensors_of(params: Any) -> list[Tensor]:
-    """The tensors of one group, checked."""
+def tensors_of(params: Any, computed_allowed: bool = False) -> list[Tensor]:
+    """The tensors of one group, checked; `computed_allowed`: some may be no leaves."""
     if isinstance(params, set):
         raise TypeError("optimizer parameters need to be in an order; use a list instead of a set")
     entries = [params] if isinstance(params, Tensor) else list(params)
@@ -122,7 +123,7 @@ def tensors_of(params: Any) -> list[Tensor]:
                 f"optimizer can only optimize Tensors, but parameter {index} is "
                 f"{type(tensor).__name__}"
             )
-        if not tensor.is_leaf:
+        if not (computed_allowed or tensor.is_leaf):
             raise ValueError(
                 f"can't optimize a non-leaf Tensor: parameter {index} was computed; use a leaf "
                 "that requires grad"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
 from oneflow.differentiation.hooks import HookHandle
+from oneflow.optim.build_check import check_not_in_build
+from oneflow.optim.groups import states_of_parameters
+from oneflow.runtime.eager import flush_all, note_undo
 
 # The hooks of all optimizers, by the place where they are called.
 GLOBAL_HOOKS: defaultdict[str, list[Callable[..., Any]]] = defaultdict(list)
@@ -121,3 +125,27 @@ class OptimizerHooks:
     ) -> HookHandle:
         """Call ``hook(optimizer)`` after each `load_state_dict`."""
         return self._register("load_state_dict_post", hook, prepend)
+
+
+def complete_step(step: Callable) -> Callable:
+    """`step` with its hooks, and with what it recorded started at its end."""
+
+    @functools.wraps(step)
+    def complete(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if "_hooks" not in vars(self):  # it wraps an optimizer, which has them
+            return step(self, *args, **kwargs)
+        if self.step_counter is None:
+            check_not_in_build(type(self).__name__, self.param_groups)
+        for hook in (*GLOBAL_HOOKS["pre"], *self._hooks["pre"]):
+            args, kwargs = hook(self, args, kwargs) or (args, kwargs)
+        before = {id(state): self.counts_of(state) for state in states_of_parameters(self.state)}
+        earlier, self._counts_before = self._counts_before, before
+        self.leave_schedule_of_graph()
+        result = step(self, *args, **kwargs)
+        note_undo(functools.partial(self._restore_counts, before, earlier))
+        flush_all("step")
+        for hook in (*self._hooks["post"], *GLOBAL_HOOKS["post"]):
+            hook(self, args, kwargs)
+        return result
+
+    return complete

@@ -37,30 +37,30 @@ from oneflow.optim.groups import (
     states_of_parameters,
     with_scaled_lr,
 )
-from oneflow.optim.hooks import GLOBAL_HOOKS, OptimizerHooks
+from oneflow.optim.hooks import OptimizerHooks, complete_step
 from oneflow.optim.oneflow_layout import from_oneflow_layout
 from oneflow.optim.step_counter import StepCounter
 from oneflow.primitives.operators.optimizer import pack_numbers
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
-from oneflow.runtime.eager import flush_all, flush_devices, is_capturing, note_undo
+from oneflow.runtime.eager import flush_devices, is_capturing
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import device_put, value_from_numpy
-from oneflow.tensor.views import unwrap, write
+from oneflow.tensor.views import unwrap, with_history_of, write
 from oneflow.tensor.zero_grad import zero_grads
 
 F = TypeVar("F", bound=Callable)
 # Switches between implementations of one update; XLA compiles all updates as a whole.
-_WITHOUT_EFFECT = ("foreach", "fused", "capturable", "contiguous_params", "differentiable")
+_WITHOUT_EFFECT = ("foreach", "fused", "capturable", "contiguous_params")
 _MAX_RESULTS = 64  # of one instruction; the first runs hold them besides what they replace
 
 
 def accept_common_keywords(init: F) -> F:
     """Decorator for an optimizer's `__init__`: `parameters=` is another name of `params=`.
 
-    PyTorch's `foreach`, `fused`, `capturable`, ``differentiable=False`` and OneFlow's
-    `contiguous_params` are taken without effect.
+    PyTorch's `foreach`, `fused`, `capturable` and OneFlow's `contiguous_params` are taken without
+    effect; gradients go through the steps of an optimizer that is `differentiable`.
     """
     parameter_names = parameters_of(init).names
 
@@ -70,8 +70,10 @@ def accept_common_keywords(init: F) -> F:
             if args or "params" in kwargs:
                 raise TypeError("`params` and `parameters` mean the same; give one of them")
             kwargs["params"] = kwargs.pop("parameters")
-        if kwargs.get("differentiable"):
-            raise NotImplementedError("differentiable=True: write the update with tensors")
+        if kwargs.pop("differentiable", False):
+            if type(self).step is not Optimizer.step or not self._update.differentiable:
+                raise NotImplementedError(f"{type(self).__name__}: `differentiable` must be False")
+            self._common_options = {"differentiable": True}
         for name in _WITHOUT_EFFECT:
             if name not in parameter_names:
                 kwargs.pop(name, None)
@@ -121,12 +123,13 @@ class Optimizer(ScheduledByGraph, OptimizerHooks):
     """
 
     _update: Primitive
+    _common_options: Mapping[str, Any] = {}
     # The counts of each parameter, with the numbers from which they start.
     _counts: ClassVar[dict[str, float]] = {"step": 0}
 
     @keyword_aliases(params="parameters", defaults="options")
     def __init__(self, parameters: ParamsT, options: dict[str, Any]) -> None:
-        self.defaults = options
+        self.defaults = {**options, **self._common_options}
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         super().__init__()
@@ -137,7 +140,7 @@ class Optimizer(ScheduledByGraph, OptimizerHooks):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "step" in cls.__dict__:
-            cls.step = _complete(cls.__dict__["step"])
+            cls.step = complete_step(cls.__dict__["step"])
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
@@ -188,6 +191,7 @@ class Optimizer(ScheduledByGraph, OptimizerHooks):
         before, MODE.enabled = MODE.enabled, False
         try:
             for group in self.param_groups:
+                MODE.enabled = before and group.get("differentiable", False)
                 self._update_group(group)
         finally:
             MODE.enabled = before
@@ -239,6 +243,8 @@ class Optimizer(ScheduledByGraph, OptimizerHooks):
             # Each parameter has a gradient beside its results.
             states = len(targets) // (len(operands) - len(targets)) - 1
             attributes = self._attributes(group)
+            if group.get("differentiable"):  # what is saved is apart from what is written to
+                operands = [with_history_of(value.alias(), value) for value in operands]
             results = self._update(*operands, numbers, states=states, **attributes)
             for target, result in zip(targets, results, strict=True):
                 write(target, result)
@@ -473,28 +479,4 @@ def _run_recorded() -> None:
         flush_devices("step")
 
 
-def _complete(step: Callable) -> Callable:
-    """`step` with its hooks, and with what it recorded started at its end."""
-
-    @functools.wraps(step)
-    def complete(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        if "_hooks" not in vars(self):  # it wraps an optimizer, which has them
-            return step(self, *args, **kwargs)
-        if self.step_counter is None:
-            check_not_in_build(type(self).__name__, self.param_groups)
-        for hook in (*GLOBAL_HOOKS["pre"], *self._hooks["pre"]):
-            args, kwargs = hook(self, args, kwargs) or (args, kwargs)
-        before = {id(state): self.counts_of(state) for state in states_of_parameters(self.state)}
-        earlier, self._counts_before = self._counts_before, before
-        self.leave_schedule_of_graph()
-        result = step(self, *args, **kwargs)
-        note_undo(functools.partial(self._restore_counts, before, earlier))
-        flush_all("step")
-        for hook in (*self._hooks["post"], *GLOBAL_HOOKS["post"]):
-            hook(self, args, kwargs)
-        return result
-
-    return complete
-
-
-Optimizer.step = _complete(Optimizer.step)
+Optimizer.step = complete_step(Optimizer.step)

@@ -131,7 +131,13 @@ def _lamb_of_sums(*operands: Any, states: int) -> tuple:
 # --- as a whole
 
 
-@update_rule("lamb_update", LAMBNumbers, axes=None, decomposition=Decomposition(_lamb_of_sums))
+@update_rule(
+    "lamb_update",
+    LAMBNumbers,
+    axes=None,
+    differentiable=False,
+    decomposition=Decomposition(_lamb_of_sums),
+)
 def lamb_update(p, g, states, n):
     """Adam's direction, scaled per parameter to the parameter's norm."""
     direction, *new = _direction_of(p, g, states, n)

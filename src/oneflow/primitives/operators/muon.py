@@ -19,7 +19,7 @@ class MuonNumbers(NamedTuple):
     eps: Any
 
 
-@update_rule("muon_update", MuonNumbers, axes=None)
+@update_rule("muon_update", MuonNumbers, axes=None, differentiable=False)
 def muon_update(
     p, g, states, n, *, nesterov: bool, coefficients: tuple[float, ...], iterations: int, scale: str
 ):

@@ -20,14 +20,22 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.elementwise import cast
+from oneflow.primitives.operators.shape import unbind
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.axes import Axes
 from oneflow.primitives.traits import UpdateRule
 
 # All numbers of one step as one float64 vector.
-pack_numbers = primitive(
-    "pack_numbers", lambda *numbers: jnp.stack(numbers), scalar="float64", differentiable=False
-)
+pack_numbers = primitive("pack_numbers", lambda *numbers: jnp.stack(numbers), scalar="float64")
+
+
+def _gradients_of_numbers(g, numbers_spec, wanted):
+    parts = zip(unbind(g, dim=0), numbers_spec, wanted, strict=True)
+    return [cast(part, dtype=spec.dtype) if want else None for part, spec, want in parts]
+
+
+pack_numbers.gradient(_gradients_of_numbers)
 
 
 def _update_axes(operation: Operation, leading: int | None = None) -> Axes:
@@ -129,7 +137,7 @@ def update_rule(
                 update=UpdateRule(_replaced_in_order),
             )
         update = UpdateRule(_replaced, _updated, of_rows, _parts)
-        return primitive(name, impl, differentiable=False, axes=axes, update=update, **options)
+        return primitive(name, impl, axes=axes, update=update, **options)
 
     return register
 
@@ -268,7 +276,12 @@ class SparseAdamNumbers(NamedTuple):
     sign: Any
 
 
-@update_rule("sparse_adam_update", SparseAdamNumbers, axes=partial(_update_axes, leading=1))
+@update_rule(
+    "sparse_adam_update",
+    SparseAdamNumbers,
+    axes=partial(_update_axes, leading=1),
+    differentiable=False,
+)
 def sparse_adam_update(p, g, states, n):
     """Adam on those rows of which the gradient is not all zeros."""
     first, second = moments_of(n.sign * g, states, n)
@@ -460,7 +473,7 @@ class FTRLNumbers(NamedTuple):
     decay: Any
 
 
-@update_rule("ftrl_update", FTRLNumbers)
+@update_rule("ftrl_update", FTRLNumbers, differentiable=False)
 def ftrl_update(p, g, states, n):
     """Follow the regularized leader, proximal form. States: accumulated squares, linear term."""
     g = g + n.decay * p
