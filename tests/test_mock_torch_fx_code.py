@@ -125,6 +125,23 @@ def test_annotations_are_kept():
     assert kinds == [flow.Tensor, int, None, flow.Tensor]
 
 
+def test_variadic_arguments_have_no_types():
+    def call(*args: int, **kwargs: int):
+        return args[0] + kwargs["a"]
+
+    expected, ours = (framework.fx.symbolic_trace(call) for framework in FRAMEWORKS)
+    assert ours.code.strip() == expected.code.strip()
+
+
+def test_generic_types_are_constants():
+    def call(x: flow.Tensor, kind: list[int]):
+        return x, list[int]
+
+    traced = FRAMEWORKS[1].fx.symbolic_trace(call)
+    kinds = [traced(1, 2)[1], traced.graph.output_node().args[0][1]]
+    assert kinds == [list[int]] * 2
+
+
 def chosen(framework):
     def call(x, flag, scale=3, bias=None, text="a"):
         return x * scale if flag else x

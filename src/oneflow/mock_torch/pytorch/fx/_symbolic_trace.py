@@ -216,7 +216,8 @@ class Tracer(TracerBase):
     def _symbolic_argument(self, parameter: inspect.Parameter, name: str) -> Proxy:
         stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}
         default = () if parameter.default is parameter.empty else (parameter.default,)
-        kind = None if parameter.annotation is parameter.empty else parameter.annotation
+        has_type = parameter.annotation is not parameter.empty and parameter.kind not in stars
+        kind = parameter.annotation if has_type else None
         path = stars.get(parameter.kind, "") + name
         return self.create_proxy("placeholder", path, default, {}, type_expr=kind)
 

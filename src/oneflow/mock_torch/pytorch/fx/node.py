@@ -57,6 +57,8 @@ _HOMES = (
     "torch.fx._symbolic_trace",
 )
 
+_PLAIN_HOMES = ("operator", "math", "builtins")
+
 
 def path_of(function: Any) -> str | None:
     """Return the public path of a function; None if it has none."""
@@ -64,8 +66,9 @@ def path_of(function: Any) -> str | None:
     for home in _HOMES:
         if vars(MODULE_IN_PLACE.value(home)).get(name) is function:
             return f"{home}.{name}"
-    home = getattr(function, "__module__", None) or ""
-    return f"{home.lstrip('_')}.{name}" if home in ("_operator", "math", "builtins") else None
+    home = (getattr(function, "__module__", None) or "").lstrip("_")
+    is_there = home in _PLAIN_HOMES and getattr(module_of(home), name, None) is function
+    return f"{home}.{name}" if is_there else None
 
 
 def module_of(path: str) -> ModuleType:
