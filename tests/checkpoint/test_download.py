@@ -157,6 +157,23 @@ def test_simultaneous_downloads(server, tmp_path: Path, monkeypatch, has_locks) 
     assert [path.name for path in folder.iterdir()] == ["a.pt"]
 
 
+def test_a_file_that_comes_between_the_look_and_the_download_is_kept(
+    server, tmp_path: Path, monkeypatch
+) -> None:
+    handler, address = server
+    exists = Path.exists
+
+    def exists_then_appears(path: Path, **options: bool) -> bool:
+        was_there = exists(path, **options)
+        if path.name == "a.pt" and not was_there:
+            path.write_bytes(handler.content)
+        return was_there
+
+    monkeypatch.setattr(Path, "exists", exists_then_appears)
+    flow.hub.load_state_dict_from_url(f"{address}/a.pt", tmp_path, progress=False)
+    assert handler.ranges == []
+
+
 def refused(*_: object) -> None:
     """Stand for a file system without locks."""
     raise OSError(errno.ENOLCK, "No locks available")

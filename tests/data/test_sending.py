@@ -168,11 +168,12 @@ def test_settings_of_the_process_hold_in_workers(tmp_path):
             print(next(iter(flow.utils.data.DataLoader(dataset, num_workers=1)))[0].dtype)
         mock_torch.enable()
         import torch
-        print(*torch.utils.data.DataLoader(torch_samples.Numbers(), 2, num_workers=1))
+        (batch,) = torch.utils.data.DataLoader(torch_samples.Numbers(), 2, num_workers=1)
+        print(batch.tolist(), batch.dtype)
         """
     result = run(program, tmp_path)
     assert result.stdout.splitlines() == [
         "oneflow.float64",
         "oneflow.float64",
-        "tensor([0., 2.], dtype=torch.float64)",
+        "[0.0, 2.0] torch.float64",
     ], result.stderr

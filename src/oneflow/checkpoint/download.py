@@ -17,6 +17,8 @@ from urllib.parse import unquote, urlparse
 from oneflow.checkpoint.serialization import load
 from oneflow.checkpoint.transfer import (
     READ_DATA_CHUNK as READ_DATA_CHUNK,
+    FileIdentity,
+    identity_of,
     transfer_file,
 )
 
@@ -108,9 +110,8 @@ def load_state_dict_from_url(
     folder = Path(model_dir) if model_dir is not None else Path(get_dir()) / "checkpoints"
     name = Path(unquote(urlparse(url).path)).name
     path = folder / (file_name or name)
-    if not path.exists():
-        match = _HASH_IN_NAME.search(name) if check_hash else None
-        download_url_to_file(url, path, match and match[1], progress)
+    match = _HASH_IN_NAME.search(name) if check_hash else None
+    download_missing(url, path, match and match[1], progress)
     return load(path, map_location=map_location)
 
 
@@ -143,6 +144,20 @@ def download_url_to_file(
         weights
     """
     target = Path(dst)
+    _download(url, target, identity_of(target), hash_prefix, progress)
+
+
+def download_missing(
+    url: str, target: Path, hash_prefix: str | None = None, progress: bool = True
+) -> None:
+    """Download as `download_url_to_file` does, unless the file is there."""
+    if not target.exists():
+        _download(url, target, None, hash_prefix, progress)
+
+
+def _download(
+    url: str, target: Path, replaced: FileIdentity | None, hash_prefix: str | None, progress: bool
+) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
 
     def verify(partial: Path, expected: str | None) -> None:
@@ -154,7 +169,7 @@ def download_url_to_file(
                     "it has been removed"
                 )
 
-    transfer_file(url, target, progress, verify)
+    transfer_file(url, target, replaced, progress, verify)
 
 
 def _sha256(path: Path) -> str:

@@ -26,17 +26,24 @@ from oneflow.checkpoint.atomic_file import flush_folder
 
 READ_DATA_CHUNK = 1 << 20  # bytes read at a time
 USER_AGENT = "oneflow"
+FileIdentity = tuple[int, int]  # numbers of a file and its device
 _TIMEOUT = 30.0  # seconds without an answer after which a server counts as unreachable
 
 
 def transfer_file(
-    url: str, target: Path, progress: bool, verify: Callable[[Path, str | None], None]
+    url: str,
+    target: Path,
+    replaced: FileIdentity | None,
+    progress: bool,
+    verify: Callable[[Path, str | None], None],
 ) -> None:
     """Download `url` to `target`, unless another process does so in the meantime.
 
     Args:
         url: the address.
         target: the file, which appears when it is whole and verified.
+        replaced: the `identity_of` the file that was there when it was decided to download it, None
+            if there was none. Another one is what another process has downloaded since.
         progress: whether to draw a progress bar.
         verify: called with the path of the content and the SHA-256 that the server names, if any;
             raises an error if the content is wrong, which is removed then.
@@ -45,9 +52,8 @@ def transfer_file(
         ConnectionError: the address cannot be reached or the connection breaks; what has arrived is
             kept for the next attempt.
     """
-    before = _identity(target)
     with _open_partial(target) as (partial, file):
-        if _identity(target) not in (None, before):
+        if identity_of(target) not in (None, replaced):
             partial.unlink()
             return
         note = _VersionNote(partial, url)
@@ -72,7 +78,7 @@ def _open_partial(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
                 partial.unlink(missing_ok=True)
                 break
             # The process that had the lock may have renamed or removed the file.
-            if _identity(partial) == _identity(file.fileno()):
+            if identity_of(partial) == identity_of(file.fileno()):
                 yield partial, file
                 return
     # A file system without locks: nothing is shared, so nothing can be continued.
@@ -99,8 +105,11 @@ def _discarding(
         raise
 
 
-def _identity(path: Path | int) -> tuple[int, int] | None:
-    """The number of a file on its device; another file of the same name has another one."""
+def identity_of(path: Path | int) -> FileIdentity | None:
+    """Return the numbers of a file and its device; another file of the same name has others.
+
+    They are None if there is no file.
+    """
     try:
         status = os.stat(path)
     except FileNotFoundError:

@@ -8,7 +8,7 @@ from urllib.parse import urlparse
 
 import numpy as np
 
-from oneflow.checkpoint.download import download_url_to_file
+from oneflow.checkpoint.download import download_missing
 
 Batches = tuple[np.ndarray, np.ndarray]
 
@@ -54,8 +54,7 @@ def load_mnist(
     if data_format not in ("NCHW", "NHWC"):
         raise ValueError(f"`data_format` must be 'NCHW' or 'NHWC', got {data_format!r}")
     path = Path(out_dir) / Path(urlparse(url).path).name
-    if not path.is_file():
-        download_url_to_file(url, path, hash_check or None)
+    download_missing(url, path, hash_check or None)
     with np.load(path) as arrays:
         parts = [
             (arrays[f"x_{part}"], arrays[f"y_{part}"], size)

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from oneflow.checkpoint.atomic_file import atomic_write
-from oneflow.checkpoint.transfer import transfer_file
+from oneflow.checkpoint.transfer import identity_of, transfer_file
 
 
 def calculate_md5(fpath: str | Path, chunk_size: int = 2**20) -> str:
@@ -48,6 +48,7 @@ def download_url(
         RuntimeError: the content has another MD5; it is removed.
     """
     path = Path(root).expanduser() / (filename or Path(unquote(urlparse(url).path)).name)
+    replaced = identity_of(path)
     if check_integrity(path, md5):
         return
 
@@ -58,7 +59,7 @@ def download_url(
             )
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    transfer_file(url, path, progress=True, verify=verify)
+    transfer_file(url, path, replaced, progress=True, verify=verify)
 
 
 def download_from_mirrors(
