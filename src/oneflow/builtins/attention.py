@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oneflow.builtins.layouts import check_layout, heads_of, is_packed, laid_out
+from oneflow.builtins.layouts import check_layout, heads_of, is_packed, to_layout
 from oneflow.functional.creation.factory_functions import arange
 from oneflow.functional.index.search import searchsorted
 from oneflow.functional.nn.attention import scaled_dot_product_attention
@@ -59,7 +59,7 @@ def fused_multi_head_attention_inference(
     k = _heads_of(key, num_heads, key_hidden_slice_start, key_hidden_slice_end)
     v = _heads_of(value, num_heads, value_hidden_slice_start, value_hidden_slice_end)
     output = scaled_dot_product_attention(q, k, v, is_causal=causal)
-    return output.transpose(1, 2).flatten(2)
+    return to_layout(output, "BM(HK)")
 
 
 def _heads_of(x: Tensor, count: int, start: int, end: int) -> Tensor:
@@ -164,7 +164,7 @@ def fused_multi_head_attention_inference_v2(
     if attn_bias is not None:
         mask = _with_bias(mask, attn_bias, q.shape[2], k.shape[2])
     output = scaled_dot_product_attention(q, k, v, mask, scale=scale)
-    return laid_out(output, output_layout)
+    return to_layout(output, output_layout)
 
 
 def _mask_type(causal: bool | None, mask_type: str | None) -> str:
@@ -268,7 +268,7 @@ def fused_attention_concat_past_key_value(
         k = cat([earlier, k], dim=2)
         earlier = heads_of("past_value", past_value, past_value_layout, part=2, **sizes)
         v = cat([earlier, v], dim=2)
-    return laid_out(k, past_key_layout), laid_out(v, past_value_layout)
+    return to_layout(k, past_key_layout), to_layout(v, past_value_layout)
 
 
 @function(method=False, namespace="_C")

@@ -88,7 +88,7 @@ def heads_of(
     return x
 
 
-def laid_out(x: Tensor, layout: str) -> Tensor:
+def to_layout(x: Tensor, layout: str) -> Tensor:
     """Return a tensor of the order BHMK in a layout of `PLAIN`."""
     dimensions = _dimensions(layout)
     x = x.permute([_ORDER.index(letter) for letter in "".join(dimensions)])

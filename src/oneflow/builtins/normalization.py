@@ -162,7 +162,7 @@ def skip_layer_norm(
         >>> flow._C.skip_layer_norm(x, skip=x, epsilon=0.0, alpha=-2.0)
         tensor([[ 1., -1.]], dtype=oneflow.float32)
     """
-    total = _with_summands(x, bias, skip, alpha)
+    total = _with_bias_and_skip(x, bias, skip, alpha)
     return normalize_last(total, x.shape[-1:], gamma, beta, epsilon)
 
 
@@ -192,10 +192,12 @@ def skip_rms_norm(
         >>> flow._C.skip_rms_norm(x, skip=x, epsilon=0.0, alpha=-3.0)
         tensor([[-1., -1.]], dtype=oneflow.float32)
     """
-    return rms_norm(_with_summands(x, bias, skip, alpha), x.shape[-1:], weight, epsilon)
+    return rms_norm(_with_bias_and_skip(x, bias, skip, alpha), x.shape[-1:], weight, epsilon)
 
 
-def _with_summands(x: Tensor, bias: Tensor | None, skip: Tensor | None, alpha: float) -> Tensor:
+def _with_bias_and_skip(
+    x: Tensor, bias: Tensor | None, skip: Tensor | None, alpha: float
+) -> Tensor:
     x = x if bias is None else x + bias
     return x if skip is None else x + skip * alpha
 

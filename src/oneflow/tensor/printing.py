@@ -183,7 +183,7 @@ def _has_values(tensor: Tensor) -> bool:
     return not (unwrap(tensor).is_symbolic or tensor.device.type == META_TYPE)
 
 
-def _is_evident(dtype: DType, without_numbers: bool) -> bool:
+def _has_default_dtype(dtype: DType, without_numbers: bool) -> bool:
     """Return whether PyTorch shows a dtype by the numbers alone."""
     default = get_default_dtype()
     if without_numbers:
@@ -201,7 +201,9 @@ def _suffixes(tensor: Tensor) -> list[str]:
     is_hidden = not _has_values(tensor)
     if is_hidden or (tensor.numel() == 0 and tensor.ndim != 1):
         suffixes.append(f"size={tuple(tensor.shape)}")
-    if program_name() != PYTORCH or not _is_evident(tensor.dtype, is_hidden or not tensor.numel()):
+    if program_name() != PYTORCH or not _has_default_dtype(
+        tensor.dtype, is_hidden or not tensor.numel()
+    ):
         suffixes.append(f"dtype={tensor.dtype!r}")
     if tensor.grad_fn is not None:
         suffixes.append(f"grad_fn=<{short_name(tensor.grad_fn.name())}>")

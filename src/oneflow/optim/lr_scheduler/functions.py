@@ -85,12 +85,8 @@ class MultiplicativeLR(_FunctionLR):
         [0.25]
     """
 
-    def _go_to(self, epoch: int | None) -> None:
-        """Multiply the present rates, which another schedule may have set."""
-        self._step_count += 1
-        self.last_step = self.last_step + 1 if epoch is None else epoch
-        present = [group["lr"] for group in self.optimizer.param_groups[: len(self.lr_lambdas)]]
-        self.update_lrs(self._multiplied(present, self.last_step))
+    def _next_lrs(self, previous: int) -> list[float]:
+        return self._multiplied(self._present_lrs(), self.last_step)
 
     def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
         for number in range(1, step + 1):

@@ -174,8 +174,17 @@ class LRScheduler:
     def _go_to(self, epoch: int | None) -> None:
         """Set the rates of the next step, or of step `epoch`."""
         self._step_count += 1
-        self.last_step = self.last_step + 1 if epoch is None else epoch
-        self.update_lrs(self.lrs_at(self.base_lrs, self.last_step))
+        previous = self.last_step
+        self.last_step = previous + 1 if epoch is None else epoch
+        self.update_lrs(self._next_lrs(previous))
+
+    def _next_lrs(self, previous: int) -> list[float]:
+        """The rates of the present step; `previous` is the number of the one before."""
+        return self.lrs_at(self.base_lrs, self.last_step)
+
+    def _present_lrs(self) -> list[float]:
+        """The rates that the groups have, which another schedule may have set."""
+        return [group["lr"] for group in self.optimizer.param_groups[: len(self.base_lrs)]]
 
     def _warn_of_order(self, epoch: int | None) -> None:
         """Warn a program of PyTorch that steps the schedule before the optimizer."""

@@ -67,13 +67,8 @@ class SWALR(LRScheduler):
         """Return the rates of all groups after `step` steps from `base_lrs`."""
         return self._between(base_lrs, 0, step)
 
-    def _go_to(self, epoch: int | None) -> None:
-        """Go on from the present rates, to which another schedule may have brought the groups."""
-        self._step_count += 1
-        first = max(self.last_step, 0)
-        self.last_step = self.last_step + 1 if epoch is None else epoch
-        present = [group["lr"] for group in self.optimizer.param_groups[: len(self.base_lrs)]]
-        self.update_lrs(self._between(present, first, self.last_step))
+    def _next_lrs(self, previous: int) -> list[float]:
+        return self._between(self._present_lrs(), max(previous, 0), self.last_step)
 
     def _between(self, lrs: list[float], first: int, last: int) -> list[float]:
         """The rates after `last` steps where those after `first` steps are `lrs`."""

@@ -257,13 +257,13 @@ class Tracer(TracerBase):
         names = getattr(inspect.unwrap(function), "__globals__", {})
         kind = getattr(function, "__annotations__", {}).get("return")
         function, args = self.create_args_for_root(function, is_module, concrete_args)
-        with self._intercepted(), _replaced(names, self._modules, self._functions):
+        with self._patched_modules(), _replaced(names, self._modules, self._functions):
             result = function(*args)
             self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=kind)
         return self.graph
 
     @contextmanager
-    def _intercepted(self) -> Iterator[None]:
+    def _patched_modules(self) -> Iterator[None]:
         """Ask this tracer how modules are called."""
         before: Any = {name: vars(nn.Module)[name] for name in ("__call__", "__getattr__")}
         proxies: dict[str, Any] = {}

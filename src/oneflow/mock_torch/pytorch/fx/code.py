@@ -13,7 +13,7 @@ from oneflow.base.layout import Layout, MemoryFormat
 from oneflow.mock_torch.pytorch.fx.node import Argument, Node, module_of, path_of
 from oneflow.tensor.tensor import Tensor
 
-_INFIX = {
+_BINARY_OPERATORS = {
     "add": "+",
     "sub": "-",
     "mul": "*",
@@ -158,10 +158,10 @@ class _Writer:
         name = getattr(target, "__name__", "")
         if getattr(target, "__module__", "") == "_operator" and not node.kwargs:
             args = [self.argument(member) for member in node.args]
-            if name in _INFIX and len(args) == 2:
+            if name in _BINARY_OPERATORS and len(args) == 2:
                 if name == "pow" and args[0].startswith("-"):  # which binds less than the power
                     args[0] = f"({args[0]})"
-                return f"{args[0]} {_INFIX[name]} {args[1]}"
+                return f"{args[0]} {_BINARY_OPERATORS[name]} {args[1]}"
             if name in _PREFIX:
                 return f"{_PREFIX[name]}{args[0]}"
             if name == "getitem":

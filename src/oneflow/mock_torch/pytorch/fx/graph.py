@@ -243,19 +243,19 @@ class Graph:
         return copied
 
     def __reduce__(self) -> Any:
-        def referred(member: Node) -> _Reference:
+        def reference_to(member: Node) -> _Reference:
             return _Reference(member.name)
 
         rows = [
             (
                 *(x.op, path_of(x.target) if x.op == "call_function" else None),
                 x.target if x.op != "call_function" or path_of(x.target) is None else None,
-                *(map_arg(x.args, referred), map_arg(x.kwargs, referred)),
+                *(map_arg(x.args, reference_to), map_arg(x.kwargs, reference_to)),
                 *(x.name, x.type, dict(x.meta)),
             )
             for x in self.nodes
         ]
-        return _remade, (rows, self._tracer_cls, self._tracer_extras)
+        return _rebuild_graph, (rows, self._tracer_cls, self._tracer_extras)
 
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
         """Erase nodes whose values nothing uses; returns whether there were any."""
@@ -326,7 +326,7 @@ class _Reference:
     name: str
 
 
-def _remade(rows: list[tuple[Any, ...]], tracer_cls: Any, tracer_extras: Any) -> Graph:
+def _rebuild_graph(rows: list[tuple[Any, ...]], tracer_cls: Any, tracer_extras: Any) -> Graph:
     """The graph of a file."""
     graph = Graph(None, tracer_cls, tracer_extras)
     nodes: dict[str, Node] = {}

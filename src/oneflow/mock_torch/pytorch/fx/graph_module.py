@@ -209,13 +209,13 @@ class GraphModule(nn.Module):
 
     def __reduce__(self) -> Any:
         members = {k: v for k, v in self.__dict__.items() if k not in ("_graph", "_code")}
-        return _remade, (members, self._graph, type(self).__name__)
+        return _rebuild_graph_module, (members, self._graph, type(self).__name__)
 
     def __str__(self) -> str:
         return f"{super().__str__()}\n\n{self._code}"
 
 
-def _remade(members: dict[str, Any], graph: Graph, name: str) -> GraphModule:
+def _rebuild_graph_module(members: dict[str, Any], graph: Graph, name: str) -> GraphModule:
     made = GraphModule(_CodeOnlyModule(members), graph, name)
     made.meta.update(members.get("meta", {}))
     return made
