@@ -14,6 +14,7 @@ import torch
 import oneflow as flow
 from oneflow.profiler import (
     ProfilerAction,
+    ProfilerActivity,
     nvtx_end,
     nvtx_start,
     profile,
@@ -317,10 +318,57 @@ def test_what_profiles_cannot_do_is_refused(refused: dict[str, Any]) -> None:
         profile(**refused)
 
 
-def test_modules_may_be_asked_for() -> None:
-    with profile(with_modules=True) as made:
+@pytest.mark.parametrize(
+    "idle",
+    [
+        {"with_modules": True},
+        {"experimental_config": object()},
+        {"record_bandwidth_for_cuda": True},
+    ],
+)
+def test_what_has_no_effect_is_said(idle: dict[str, Any]) -> None:
+    with pytest.warns(UserWarning, match=f"`{next(iter(idle))}` of a profile has no effect"):
+        made = profile(**idle)
+    with made:
         flow.ones(3).numpy()
     assert [average.key for average in made.key_averages()] == ["ones"]
+
+
+CPU, CUDA = ProfilerActivity.CPU, ProfilerActivity.CUDA
+
+
+def test_activities_are_those_of_the_machine() -> None:
+    assert profile().activities == ({CPU, CUDA} if flow.cuda.is_available() else {CPU})
+    assert profile(activities=[CPU]).activities == {CPU}
+    with pytest.warns(FutureWarning, match="give `activities`"):
+        assert profile(use_cuda=False).activities == {CPU}
+    wrong: Any
+    for wrong in ([], ["cpu"]):
+        with pytest.raises(ValueError, match=r"ProfilerActivity\.CPU"):
+            profile(activities=wrong)
+
+
+@pytest.mark.skipif(flow.cuda.is_available(), reason="there is a CUDA device")
+def test_a_profile_of_cuda_devices_needs_one() -> None:
+    with pytest.warns(UserWarning, match="this machine has none"):
+        assert profile(activities=[CPU, CUDA]).activities == {CPU}
+    with (
+        pytest.warns(UserWarning, match="this machine has none"),
+        pytest.raises(ValueError, match="needs an activity"),
+    ):
+        profile(activities=[CUDA])
+
+
+def test_operators_are_recorded_where_the_activities_are() -> None:
+    with profile() as made:
+        kept = flow.ones(3) * 2
+        assert kept[0].item() == 2
+        made.activities = {CUDA}
+        kept = flow.zeros(3)
+        assert kept[0].item() == 0
+    names = {event.name for event in made.events()}
+    assert {"ones", "mul"} <= names
+    assert ("zeros" in names) == flow.ones(1).is_cuda
 
 
 def test_traces_fit_perfettos_json_format(tmp_path: Path) -> None:

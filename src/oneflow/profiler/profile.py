@@ -7,10 +7,12 @@ import enum
 import gzip
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Self
 
+from oneflow.base.device import platform_devices
 from oneflow.base.location import user_frames
 from oneflow.profiler.averages import EventList, TimedEvent, averages, timed
 from oneflow.profiler.schedule import ProfilerAction
@@ -58,25 +60,30 @@ class profile:
     whole. Steps of an `nn.Graph` are always whole. What nobody asks for the result of does not run.
 
     Args:
-        activities: accepted; devices are waited for, so that times hold for all of them.
+        activities: with `ProfilerActivity.CPU` all operators are recorded; without it only those
+            on CUDA devices. Devices are waited for, so that times hold for all of them. By default
+            what this machine has.
         schedule: from the number of a step to what is done in it, see
             `oneflow.profiler.schedule`; `step` ends a step. By default all is recorded.
         on_trace_ready: called with this profile at the end, or after every cycle of the schedule.
         record_shapes: keep the shapes of operands.
-        record_bandwidth_for_cuda: accepted; tables show no bandwidths.
+        record_bandwidth_for_cuda: warns when True; tables show no bandwidths.
         by_operator: whether to run hot programs operator by operator.
         profile_memory: show the bytes of results, and note the memory in use after each operator,
             for `peak_memory` and the trace.
         with_stack: keep the callers of each operator, for `export_stacks` and the trace. Then each
             runs when it is called.
         with_flops: count multiplications, additions and the like, by the planner's cost model.
-        with_modules, experimental_config, use_cuda: accepted; they are about PyTorch's own profiler
-            and its compiled modules. `record_function` in a module's `forward` shows it as a range.
+        with_modules, experimental_config: warn when given; they are about PyTorch's compiled
+            modules and its library Kineto. `record_function` in a module's `forward` shows it as a
+            range.
         acc_events: keep the events of earlier cycles of the schedule.
         execution_trace_observer, custom_trace_id_callback: must be None; there is no such trace.
+        use_cuda: adds `ProfilerActivity.CUDA` to the activities, or removes it; deprecated.
 
     Raises:
         RuntimeError: another profile is being made.
+        ValueError: there is no activity, or only that of CUDA devices and this machine has none.
         NotImplementedError: an argument that must be left out.
 
     Example:
@@ -114,7 +121,12 @@ class profile:
             if custom_trace_id_callback is not None
             else "",
         )
-        self.activities = set(ProfilerActivity if activities is None else activities)
+        _warn_of_no_effect(
+            record_bandwidth_for_cuda=record_bandwidth_for_cuda,
+            with_modules=with_modules,
+            experimental_config=experimental_config is not None,
+        )
+        self.activities = _chosen_activities(activities, use_cuda)
         self.record_shapes, self.profile_memory = record_shapes, profile_memory
         self.with_stack, self.with_flops = with_stack, with_flops
         self.step_num = 0
@@ -178,10 +190,13 @@ class profile:
         if not self._action.is_recording:
             return
         if event.kind is EventKind.OPERATOR:
+            device_type = event.operation.device.type
+            if ProfilerActivity.CPU not in self.activities and device_type != "cuda":
+                return
             if self.with_stack:
                 event = dataclasses.replace(event, stack=user_frames())
             if self.profile_memory:
-                self._memory.append(MemoryUse(event.end, bytes_in_use(event.operation.device.type)))
+                self._memory.append(MemoryUse(event.end, bytes_in_use(device_type)))
         self._events.append(event)
 
     def events(self) -> list[TimedEvent]:
@@ -263,3 +278,39 @@ def _refuse(**reasons: str) -> None:
     for name, reason in reasons.items():
         if reason:
             raise NotImplementedError(f"`{name}` of a profile must be left out: {reason}")
+
+
+_WITHOUT_EFFECT = {
+    "record_bandwidth_for_cuda": "tables show no bandwidths",
+    "with_modules": "name a part of `forward` by `record_function`",
+    "experimental_config": "it configures PyTorch's library Kineto",
+}
+
+
+def _warn_of_no_effect(**is_given: bool) -> None:
+    for name in filter(is_given.__getitem__, is_given):
+        reason = _WITHOUT_EFFECT[name]
+        warnings.warn(f"`{name}` of a profile has no effect: {reason}", stacklevel=3)
+
+
+def _chosen_activities(
+    activities: Iterable[ProfilerActivity] | None, use_cuda: bool | None
+) -> set[ProfilerActivity]:
+    """Return what a profile is about: what is asked for and this machine has."""
+    cuda = ProfilerActivity.CUDA
+    chosen = set(ProfilerActivity if activities is None else activities)
+    unknown = [activity for activity in chosen if not isinstance(activity, ProfilerActivity)]
+    if unknown:
+        raise ValueError(f"`activities` are `ProfilerActivity.CPU` and `.CUDA`, got {unknown[0]!r}")
+    if use_cuda is not None:
+        warnings.warn(
+            "`use_cuda` of a profile is deprecated; give `activities`", FutureWarning, stacklevel=3
+        )
+        chosen = chosen | {cuda} if use_cuda else chosen - {cuda}
+    if cuda in chosen and not platform_devices("cuda"):
+        if activities is not None or use_cuda:
+            warnings.warn("a profile of CUDA devices: this machine has none", stacklevel=3)
+        chosen.remove(cuda)
+    if not chosen:
+        raise ValueError("a profile needs an activity, such as `ProfilerActivity.CPU`")
+    return chosen
