@@ -231,6 +231,15 @@ def test_grad_with_batched_gradients():
     agree(case)
 
 
+@pytest.mark.parametrize("shape", [(2,), (3, 1), (1, 3, 2)])
+def test_batched_gradients_that_do_not_fit(shape):
+    def case(lib):
+        x = leaf(lib, 1.0, 2.0)
+        return lib.autograd.grad(x * x, x, lib.ones(shape), is_grads_batched=True)
+
+    agree(case, "we interpret the first dimension of each grad_output")
+
+
 def test_grad_leaves_retain_grad_and_leaves_alone():
     def case(lib):
         x = leaf(lib, 1.0, 2.0)

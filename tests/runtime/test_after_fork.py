@@ -84,6 +84,9 @@ UNUSED = """
     warnings.simplefilter("ignore")
     import oneflow as flow
 
+    flow._oneflow_internal.eager.Sync()
+    flow.cuda.Event().record()
+    flow.eager.synchronize()
     child = os.fork()
     if child == 0:
         print((flow.ones(3) * 2).tolist())

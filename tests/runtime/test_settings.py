@@ -109,6 +109,11 @@ def test_switches_of_libraries_can_be_set(monkeypatch: pytest.MonkeyPatch) -> No
     assert flow.backends.cudnn.benchmark is True
     assert not flow.backends.mps.is_available()
     assert flow.backends.cuda.is_built() == flow.cuda.is_available()
+    before = flow.get_float32_matmul_precision()
+    flow.backends.cuda.matmul.allow_tf32 = False
+    assert flow.get_float32_matmul_precision() == "highest"
+    flow.set_float32_matmul_precision(before)
+    assert flow.backends.cuda.matmul.allow_tf32 is (before != "highest")
 
 
 def test_worker_threads() -> None:

@@ -291,6 +291,16 @@ def _batched_grad(
     vectors = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs or ())
     if not vectors or vectors[0] is None:
         raise ValueError("`is_grads_batched` needs `grad_outputs`")
+    for index, (output, vector) in enumerate(
+        zip(_as_list(outputs, "outputs"), vectors, strict=False)
+    ):
+        if vector is not None and vector.shape[1:] != output.shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                "as the batch dimension, and the others must be those of the output: "
+                f"grad_output[{index}] has a shape of {vector.shape} and output[{index}] has a "
+                f"shape of {output.shape}."
+            )
     count = len(vectors[0])
     keep = bool(retain_graph or create_graph)
     rows = [

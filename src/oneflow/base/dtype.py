@@ -176,7 +176,9 @@ def set_default_dtype(d: DType) -> None:
         >>> flow.set_default_dtype(flow.float32)
     """
     if not isinstance(d, DType) or not d.is_floating_point:
-        raise TypeError(f"`dtype` must be a floating point dtype, got {d!r}")
+        raise TypeError(
+            f"only floating-point types are supported as the default type, got `d` = {d!r}"
+        )
     _Default.dtype = d
 
 

@@ -1,7 +1,6 @@
 """Names that ``torch.backends.cuda`` has beside `oneflow.backends.cuda`: switches of libraries.
 
-The precision of products acts. XLA chooses kernels by itself, so that the other switches are only
-kept.
+XLA chooses kernels by itself, so that they are only kept.
 """
 
 from __future__ import annotations
@@ -10,42 +9,6 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from oneflow import get_float32_matmul_precision, set_float32_matmul_precision
-
-_PRECISIONS = {"ieee": "highest", "tf32": "high", "none": "highest"}
-
-
-class _Products:
-    """Switches of products of matrices."""
-
-    allow_fp16_reduced_precision_reduction = True
-    allow_bf16_reduced_precision_reduction = True
-    allow_fp16_accumulation = False
-
-    @property
-    def allow_tf32(self) -> bool:
-        """True if factors of float32 are rounded on GPUs."""
-        return get_float32_matmul_precision() != "highest"
-
-    @allow_tf32.setter
-    def allow_tf32(self, allowed: bool) -> None:
-        set_float32_matmul_precision("high" if allowed else "highest")
-
-    @property
-    def fp32_precision(self) -> str:
-        """The same as ``"tf32"`` or ``"ieee"``."""
-        return "tf32" if self.allow_tf32 else "ieee"
-
-    @fp32_precision.setter
-    def fp32_precision(self, precision: str) -> None:
-        if precision not in _PRECISIONS:
-            raise RuntimeError(
-                f"`fp32_precision` must be one of {sorted(_PRECISIONS)}, got {precision!r}"
-            )
-        set_float32_matmul_precision(_PRECISIONS[precision])
-
-
-matmul = _Products()
 _SWITCHES = {"flash": True, "math": True, "mem_efficient": True, "cudnn": True, "reduced": False}
 
 
@@ -142,7 +105,6 @@ __all__ = [
     "fp16_bf16_reduction_math_sdp_allowed",
     "is_flash_attention_available",
     "math_sdp_enabled",
-    "matmul",
     "mem_efficient_sdp_enabled",
     "preferred_blas_library",
     "preferred_linalg_library",
