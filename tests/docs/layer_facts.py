@@ -29,7 +29,7 @@ class Size(int):
 
     def __new__(cls, value: Any) -> Size:
         sizes = value if isinstance(value, tuple | list) else (value,) * 3
-        size = super().__new__(cls, sizes[0] or 0)
+        size = super().__new__(cls, (sizes[0] or 0) if sizes else 0)
         size.sizes = sizes
         return size
 
@@ -47,7 +47,7 @@ class Symbols(dict[str, Any]):
         settings = {
             name: Size(value)
             for name, value in vars(layer).items()
-            if isinstance(value, int | tuple | list) and value != () and value != []
+            if isinstance(value, int | tuple | list)
         }
         super().__init__(settings)
         self.formulas = formulas
