@@ -33,6 +33,9 @@ def _axes(operation: Any) -> Axes:
 
 # A result as it is, which depends on the operands.
 without_derivative = primitive(
-    "without_derivative", lambda result, *operands, function: result, axes=_axes
+    "without_derivative",
+    lambda result, *operands, function: result,
+    axes=_axes,
+    linear=("result",),
 )
 without_derivative.gradient(_refuse)
