@@ -9,7 +9,7 @@ import pytest
 
 import oneflow as flow
 from oneflow.compiler.lower import Executable
-from oneflow.runtime import eager, hot, trial
+from oneflow.runtime import eager, trial
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.eager_settings import SETTINGS
 
@@ -69,7 +69,7 @@ def test_a_program_that_lost_its_trial_has_another_one_later(monkeypatch) -> Non
     statistics = flow.eager.statistics()
     assert statistics.lost_trials == 1
     slow_down(monkeypatch, eager, "run_cold")
-    for _ in range(hot._RETRY_AFTER * (SETTINGS.hot_after + 2 * trial._RUNS + 2)):
+    for _ in range(trial.RETRY_AFTER * (SETTINGS.hot_after + 2 * trial._RUNS + 2)):
         run()
     COMPILER.wait()
     hot_runs = statistics.hot_runs

@@ -6,13 +6,14 @@ fills in the numbers that changed, runs, and gives the new arrays to their tenso
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import attrgetter, methodcaller
 from sys import getrefcount
 from typing import Any
 from weakref import ref
 
+from oneflow.base.device import CPU
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.spec import TensorSpec
 from oneflow.compiler.failed_flag import CheckResults
@@ -33,6 +34,7 @@ from oneflow.runtime import checks
 from oneflow.runtime.checks import ProgramChecks, thread_checks
 from oneflow.runtime.eager import flush_all
 from oneflow.runtime.events import SINK, EventKind, span
+from oneflow.runtime.step_trial import StepTrial
 from oneflow.tensor.call import wrap
 from oneflow.tensor.copied_memory import Pointer, is_alone
 from oneflow.tensor.host_inputs import read_next
@@ -109,6 +111,7 @@ class Step:
         self.checks = list(captured.checks)
         is_single = isinstance(executable, Executable)
         self._run = runner_for(executable) if is_single else executable
+        self._trial = _trial_of(executable, captured.device)
         self._guarded = is_single and executable.guarded
         self._writes = bool(captured.writes)
         self._needs_no_flag = self._guarded or not is_single or not self._writes
@@ -178,11 +181,13 @@ class Step:
         returned: list[Any] = []
         try:
             inputs = [*argument_arrays, *arrays, *binding.constants]
+            run = self._run if self._trial is None else self._next_run(self._trial)
             failed = self._failed_before(inputs)
             self._counts = counts = list(map(_COUNTS, self.optimizer_steps))
             if self.optimizer_steps or self.draws:
                 self._update_numbers(first)
-            run = self._run if SINK.record is None else self._run_recorded
+            if SINK.record is not None:
+                run = partial(self._run_recorded, run)
             outputs, results = run(inputs, self.numbers, returned, *failed)
             added = self._add_checks(results, outputs)
             if added is not None:
@@ -220,17 +225,25 @@ class Step:
         for added in optimizers:
             added.finish(self.optimizer_steps, id(added.optimizer) in updated)
 
+    def _next_run(self, trial: StepTrial) -> Callable[..., Any]:
+        """Return how the step runs this time."""
+        run = trial.next_run()
+        if trial.is_over:
+            self._trial = None
+        return run
+
     def _failed_before(self, inputs: list[Any]) -> tuple[Any, ...]:
-        """The flag of failed checks, if the program takes it; one that does not waits for them.
+        """The flag of failed checks, if what runs takes it; else those are waited for.
 
         Raises:
             Exception: a check has failed.
         """
         checks.inherit(inputs)
         owner = thread_checks()
-        if self._guarded:
+        is_cold = self._trial is not None and self._trial.is_cold
+        if self._guarded and not is_cold:
             return (owner.flag_on(self._device),)
-        if self._writes and owner:
+        if (self._writes or self._guarded) and owner:
             owner.raise_failed()
         return ()
 
@@ -241,11 +254,11 @@ class Step:
             return checks.add(results, self.checks, self._device, invalid)
         return checks.add_write(self._device) if self._guarded else None
 
-    def _run_recorded(self, *given: Any) -> tuple[list, Any]:
+    def _run_recorded(self, run: Callable[..., Any], *given: Any) -> tuple[list, Any]:
         """Run the program and record that as an event, until its results are there."""
         results: list[Any] = []
         with span(EventKind.GRAPH, self._name, results):
-            outputs, rows = self._run(*given)
+            outputs, rows = run(*given)
             results += outputs
         return outputs, rows
 
@@ -351,6 +364,12 @@ class Step:
                 step.update_numbers(self.numbers)
         for draws in self.draws:
             draws.update_numbers(self.numbers)
+
+
+def _trial_of(executable: Any, device: Any) -> StepTrial | None:
+    """The trial of a step; None if it always runs as a whole."""
+    may_run_cold = isinstance(executable, Executable) and device is CPU
+    return StepTrial(executable) if may_run_cold else None
 
 
 def _arrays_of(tensors: Sequence[Tensor], indices: Iterable[int]) -> list[Any]:

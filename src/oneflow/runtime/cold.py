@@ -8,6 +8,7 @@ placements. An instruction that fails takes with it only what is computed from i
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import time
 from collections.abc import Sequence
@@ -75,6 +76,10 @@ class FailedResult:
         self.error = error
 
 
+class OutOfTimeError(Exception):
+    """A cold run has taken longer than it was to."""
+
+
 class _CheckRows:
     """The rows of the checks of a program so far.
 
@@ -101,15 +106,24 @@ class _CheckRows:
 
 @in_x64
 def run_cold(
-    program: Program, arrays: Sequence[Any], scalars: Sequence[Any]
+    program: Program, arrays: Sequence[Any], scalars: Sequence[Any], seconds: float = math.inf
 ) -> tuple[list[Any], CheckResults | None]:
     """Run a program. Values are freed after their last use.
 
     Nothing that is given is changed before all is done, so that it can be interrupted anywhere.
 
+    Args:
+        program: the program.
+        arrays: its inputs.
+        scalars: its Python numbers.
+        seconds: after which no other instruction is begun.
+
     Returns:
         The outputs as JAX arrays, with a `FailedResult` for each that could not be computed, and
         the results of the run-time checks or None.
+
+    Raises:
+        OutOfTimeError: it takes longer than `seconds`.
     """
     started = time.perf_counter()
     numbers = [
@@ -120,7 +134,7 @@ def run_cold(
     if not all(map(_runs_on_numpy, program.devices)):
         compile_operations(program)
     with np.errstate(all="ignore"):
-        _run_instructions(program, values, rows)
+        _run_instructions(program, values, rows, started + seconds)
     outputs = _as_jax_arrays(program, values)
     STATISTICS.cold_seconds += time.perf_counter() - started
     return outputs, CheckResults(np.array(rows.rows)) if rows.rows else None
@@ -130,10 +144,23 @@ def _runs_on_numpy(device: Device | Placement) -> bool:
     return COLD.interpret and device.type == "cpu"
 
 
-def _run_instructions(program: Program, values: dict[int, Any], rows: _CheckRows) -> None:
-    """Compute the values of a program into `values`, and the rows of its checks."""
+def is_interpreted(program: Program) -> bool:
+    """Return whether NumPy computes every instruction of a program when it runs cold."""
+    return all(map(_runs_on_numpy, program.devices)) and all(
+        instruction.operation.primitive is update_unless_failed
+        or _numpy_function(instruction.operation, instruction.operation.trace) is not None
+        for instruction in program.instructions
+    )
+
+
+def _run_instructions(
+    program: Program, values: dict[int, Any], rows: _CheckRows, end: float
+) -> None:
+    """Compute the values of a program into `values`, and the rows of its checks, until `end`."""
     last_use = _last_uses(program)
     for index, instruction in enumerate(program.instructions):
+        if time.perf_counter() > end:
+            raise OutOfTimeError
         operands = [values[number] for number in instruction.operands]
         results = _run_instruction(instruction.operation, operands, rows)
         values.update(zip(instruction.results, results, strict=True))

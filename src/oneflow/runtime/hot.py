@@ -20,7 +20,7 @@ from oneflow.runtime.counters import STATISTICS, compiling
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.runtime.events import EventKind, span
 from oneflow.runtime.program_cache import PROGRAMS, CachedProgram
-from oneflow.runtime.trial import Trial, needs_trial
+from oneflow.runtime.trial import RETRY_AFTER, Trial, needs_trial
 from oneflow.tuning.linux import FREE_LISTS
 from oneflow.tuning.settings import Setting, is_on
 
@@ -29,8 +29,6 @@ logger = logging.getLogger("oneflow.eager")
 # those runs before it is compiled.
 _LONG_RUN = 0.5
 _LONG_HOT_AFTER = 4
-# A program that lost its trial is compiled again once it has had this many times as many runs.
-_RETRY_AFTER = 4
 
 
 def warm_up(
@@ -84,8 +82,7 @@ def _next_in_trial(cached: CachedProgram, trial: Trial) -> Executable | Trial | 
     if trial.is_lost:
         # Another process may have kept the cores; it is compiled again after many more runs.
         cached.trial, cached.queued = None, False
-        cached.cold_until = _RETRY_AFTER * cached.seen
-        STATISTICS.lost_trials += 1
+        cached.cold_until = RETRY_AFTER * cached.seen
         trial.report(cached.program)
         return None
     return None if trial.is_cold_next else trial

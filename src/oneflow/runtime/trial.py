@@ -17,6 +17,7 @@ import jax
 
 from oneflow.compiler.lower import Executable
 from oneflow.program.ir import Program
+from oneflow.runtime.counters import STATISTICS
 
 logger = logging.getLogger("oneflow.eager")
 # Seconds of a cold run below which a program needs no trial: most of them are Python's, and waking
@@ -26,6 +27,8 @@ _SHORT = 0.005
 _RUNS = 3
 # The factor by which a run as a whole may take longer: clocks and other processes blur as much.
 _TOLERANCE = 1.1
+# A program that lost its trial has another once it has had this many times as many runs.
+RETRY_AFTER = 4
 # The reports of programs that lost their trial, the newest last.
 LOSERS: deque[str] = deque(maxlen=32)
 
@@ -34,11 +37,12 @@ class Trial:
     """The first runs of a compiled program, and cold runs between them.
 
     The two kinds of runs take turns, so that both meet what else the machine is doing. The
-    program wins as soon as one run as a whole is no longer than the shortest cold one.
+    program wins as soon as one run as a whole is no longer than the shortest cold one. One that has
+    not run before runs as a whole first, a few times.
 
     Args:
         executable: the program, compiled.
-        fastest_cold: of the shortest cold run before the trial.
+        fastest_cold: seconds of the shortest cold run before the trial; infinite: there was none.
 
     Attributes:
         executable: the program, compiled.
@@ -51,6 +55,8 @@ class Trial:
         self._fastest_cold = fastest_cold
         self._fastest_hot = math.inf
         self._hot_runs = self._cold_runs = 0
+        # Runs as a whole before the first cold one, besides its own.
+        self._hot_first = 0 if math.isfinite(fastest_cold) else _RUNS - 1
 
     def __call__(
         self, arrays: Sequence[Any], scalars: Sequence[Any], returned: list[Any], failed: Any = None
@@ -75,8 +81,8 @@ class Trial:
 
     @property
     def is_won(self) -> bool:
-        """True once the program has been as quick as a whole."""
-        return self._fastest_hot <= self._fastest_cold * _TOLERANCE
+        """True once the program has been as quick as a whole as in a cold run."""
+        return self._fastest_hot <= self._fastest_cold * _TOLERANCE < math.inf
 
     @property
     def is_lost(self) -> bool:
@@ -86,10 +92,16 @@ class Trial:
     @property
     def is_cold_next(self) -> bool:
         """True if the next run is a cold one."""
-        return self._cold_runs < self._hot_runs
+        return self._cold_runs < self._hot_runs - self._hot_first
+
+    @property
+    def fastest_hot(self) -> float:
+        """Seconds of the shortest run as a whole."""
+        return self._fastest_hot
 
     def report(self, program: Program) -> None:
-        """Say that the program runs cold on."""
+        """Count the trial as lost, and say that the program runs cold on."""
+        STATISTICS.lost_trials += 1
         names = [instruction.operation.primitive.name for instruction in program.instructions]
         LOSERS.append(
             f"a program of {len(names)} operators (`{names[0]}` to `{names[-1]}`) keeps running op "
@@ -99,10 +111,10 @@ class Trial:
         logger.info("%s", LOSERS[-1])
 
 
-def needs_trial(fastest_cold: float) -> bool:
+def needs_trial(fastest: float) -> bool:
     """Return whether a program is to be timed before it stays compiled.
 
     Args:
-        fastest_cold: of its shortest cold run.
+        fastest: seconds of its shortest run before the trial, of the kind that comes first.
     """
-    return fastest_cold >= _SHORT
+    return fastest >= _SHORT
