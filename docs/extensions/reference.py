@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from counterparts import counterpart_line
 from differences import differences_table
+from drawing import draw
 from entries import INDEX, Entry, entries, modules
 from examples_of import example_of, primitives_of_example
 from markup import directive, heading
-from pictures import FIGURES, draw, pictures
+from pictures import FIGURES, pictures
 from support import support_table
 
 import oneflow
@@ -42,8 +43,8 @@ def page(entry: Entry, others: list[str], primitives: Sequence[str]) -> str:
     has_members = isinstance(entry.value, type) and entry.value is not oneflow.Tensor
     described = directive(entry.directive, entry.path, option=":members:" if has_members else "")
     parts = [heading(entry.path), described]
-    if entry.path in pictures():
-        parts.append(_image(f"{PICTURES}/{entry.path}.svg", entry.name))
+    shown = [path for path in (entry.path, *others) if path in pictures()]
+    parts += [_image(f"{PICTURES}/{path}.svg", entry.name) for path in shown]
     if entry.path in FIGURES:
         parts.append(_image(f"../../images/{FIGURES[entry.path]}", entry.name))
     if others:
