@@ -10,7 +10,7 @@ from oneflow.base.program_name import program_name
 class Layout(enum.Enum):
     """A way to store tensors: all elements at regular distances, or those at some positions.
 
-    `sparse_bsr`, `sparse_bsc` and `jagged` are PyTorch's, which programs compare with.
+    `sparse_bsr` and `sparse_bsc` are PyTorch's, which programs compare with.
 
     Example:
         >>> import oneflow as flow
@@ -57,6 +57,7 @@ strided = Layout.strided
 sparse_coo = Layout.sparse_coo
 sparse_csr = Layout.sparse_csr
 sparse_csc = Layout.sparse_csc
+jagged = Layout.jagged
 contiguous_format = MemoryFormat.contiguous_format
 channels_last = MemoryFormat.channels_last
 channels_last_3d = MemoryFormat.channels_last_3d

@@ -53,7 +53,7 @@ class Size(tuple[int, ...]):
 
     def __getitem__(self, key: SupportsIndex | slice) -> int | Size:
         result = tuple.__getitem__(self, key)
-        return Size(result) if isinstance(result, tuple) else result
+        return tuple.__new__(Size, result) if isinstance(result, tuple) else result
 
 
 def wrap_dim(dim: int, ndim: int) -> int:

@@ -1,4 +1,4 @@
-"""Objects of the standard library that are plain data, and sparse tensors, as files hold them.
+"""Plain data of the standard library, sparse and nested tensors, as files hold them.
 
 Each is described by containers of the files' own kinds, and is made anew from these.
 """
@@ -13,6 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
 
+from oneflow.nested.tensor import (
+    NestedTensor,
+    described as described_nested,
+    rebuild as rebuild_nested,
+)
 from oneflow.sparse.tensor import SparseTensor, described, rebuild
 
 FACTORIES: dict[str, Callable[[], Any]] = {
@@ -101,6 +106,7 @@ KINDS = (
         lambda data: types.SimpleNamespace(**data),
     ),
     PlainKind("sparse", SparseTensor, described, lambda data: rebuild(*data)),
+    PlainKind("nested", NestedTensor, described_nested, lambda data: rebuild_nested(*data)),
     *(
         PlainKind(kind.__name__, type(kind()), str, kind)
         for kind in (Path, PurePosixPath, PureWindowsPath)

@@ -14,12 +14,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from oneflow.base.composed_operand import (
+    ComposedOperandError,
+    NestedOperandError,
+    SparseOperandError,
+)
 from oneflow.base.dtype import DType
 from oneflow.base.hook import Hook
 from oneflow.base.keyword_aliases import rename_keywords, rename_reduction
 from oneflow.base.parameters import Parameters, parameters_of
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
-from oneflow.base.sparse_operand import SparseOperandError
 from oneflow.base.suggestions import did_you_mean
 from oneflow.base.traceback import hide_internal_frames
 from oneflow.primitives.operators.shape import reshape
@@ -34,10 +38,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # Public functions by their path below `oneflow`: "relu", "nn.functional.relu", "linalg.det".
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
-# Computes a function, by its name, of arguments among which it found a sparse tensor.
-SPARSE_CALL: Hook[Callable[[str, tuple, dict[str, Any]], Any]] = Hook(
-    "functions of sparse tensors", "oneflow.sparse.dispatch"
-)
+# Functions of tensors made of others, by the error that found one among the arguments of a function
+# whose name each gets.
+COMPOSED_CALLS: dict[type[Exception], Hook[Callable[[str, tuple, dict[str, Any]], Any]]] = {
+    SparseOperandError: Hook("functions of sparse tensors", "oneflow.sparse.dispatch"),
+    NestedOperandError: Hook("functions of nested tensors", "oneflow.nested.dispatch"),
+}
 # Spellings of one argument in PyTorch, OneFlow and NumPy. A function accepts all aliases of the
 # names it declares.
 _KEYWORD_ALIASES: tuple[tuple[str, ...], ...] = (
@@ -216,9 +222,9 @@ def _accept_keyword_aliases(
                 args = (*_by_position(public.__name__, before, defaults, args, kwargs), values)
             result = body(*args, **kwargs)
             return result if out is None else put(out, result, public.__name__)
-        except SparseOperandError:
+        except ComposedOperandError as error:
             all_kwargs = kwargs if out is None else {**kwargs, "out": out}
-            return SPARSE_CALL.value(public.__name__, args, all_kwargs)
+            return COMPOSED_CALLS[type(error)].value(public.__name__, args, all_kwargs)
         except Exception as error:
             _make_clear(error, public.__name__, body)
             raise

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from oneflow.base.sparse_operand import SparseOperandError
-from oneflow.functional.registry import FUNCTIONS, SPARSE_CALL, put_out
+from oneflow.base.composed_operand import SparseOperandError
+from oneflow.functional.registry import COMPOSED_CALLS, FUNCTIONS, put_out
 from oneflow.sparse import operators, products
 from oneflow.sparse.tensor import SparseTensor
 from oneflow.tensor.tensor import Tensor
@@ -33,7 +33,7 @@ SPARSE_FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-@SPARSE_CALL.fill
+@COMPOSED_CALLS[SparseOperandError].fill
 def call(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Compute a function of sparse tensors.
 

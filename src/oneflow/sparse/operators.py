@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from oneflow.base.composed_operand import SparseOperandError
 from oneflow.base.dtype import DType
 from oneflow.base.layout import Layout
 from oneflow.base.shape import Size, wrap_dim, wrap_dims
-from oneflow.base.sparse_operand import SparseOperandError
 from oneflow.functional.creation.factory_functions import arange, zeros
 from oneflow.functional.index.search import nonzero, searchsorted, unique
 from oneflow.functional.shape.concat import cat as cat_dense

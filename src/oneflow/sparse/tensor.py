@@ -13,11 +13,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NoReturn, SupportsIndex
 
-from oneflow.base.device import Device
-from oneflow.base.dtype import DType
+from oneflow.base.composed_operand import SparseOperandError
 from oneflow.base.layout import Layout
 from oneflow.base.shape import Size
-from oneflow.base.sparse_operand import SparseOperandError
 from oneflow.differentiation.grad_mode import is_grad_enabled
 from oneflow.differentiation.node_names import short_name
 from oneflow.functional.creation.factory_functions import arange, zeros
@@ -26,13 +24,13 @@ from oneflow.functional.index.search import searchsorted, unique
 from oneflow.functional.shape.concat import stack
 from oneflow.sparse.invariants import check
 from oneflow.sparse.parts import INDEX_NAMES as INDEX_NAMES, Parts as Parts
-from oneflow.tensor.subclasses import call_as_it_is
+from oneflow.tensor.composed import ComposedTensor
 from oneflow.tensor.tensor import Tensor
 
 _MOST_ELEMENTS = 2**63 - 1  # flat positions are int64
 
 
-class SparseTensor(Tensor):
+class SparseTensor(ComposedTensor):
     """A tensor that stores positions and the values there, see `oneflow.sparse_coo_tensor`.
 
     Example:
@@ -43,7 +41,6 @@ class SparseTensor(Tensor):
     """
 
     __slots__ = ("_parts",)
-    __torch_function__ = staticmethod(call_as_it_is)
     _parts: Parts
 
     # --- what is known without reading values
@@ -54,6 +51,10 @@ class SparseTensor(Tensor):
             f"this operator does not take tensors of layout {self.layout}; `to_dense()` makes a"
             " tensor with all elements"
         )
+
+    @property
+    def _elements(self) -> Tensor:
+        return self._parts.values
 
     @property
     def layout(self) -> Layout:
@@ -76,23 +77,9 @@ class SparseTensor(Tensor):
         return self._parts.size
 
     @property
-    def dtype(self) -> DType:
-        """Type of the values."""
-        return self._parts.values.dtype
-
-    @property
-    def device(self) -> Device:
-        """The device of positions and values."""
-        return self._parts.values.device
-
-    @property
     def ndim(self) -> int:
         """Number of dimensions."""
         return len(self._parts.size)
-
-    def dim(self) -> int:
-        """Return the number of dimensions."""
-        return self.ndim
 
     def size(self, idx: int | None = None) -> Any:
         """Return the shape, or the size of one dimension."""
@@ -101,14 +88,6 @@ class SparseTensor(Tensor):
     def numel(self) -> int:
         """Return the number of elements, those that are 0 included."""
         return self._parts.size.numel()
-
-    def is_floating_point(self) -> bool:
-        """Return whether the values are real numbers."""
-        return self.dtype.is_floating_point
-
-    def is_complex(self) -> bool:
-        """Return whether the values are complex numbers."""
-        return self.dtype.is_complex
 
     def sparse_dim(self) -> int:
         """Return the number of dimensions whose positions are stored."""
@@ -132,9 +111,6 @@ class SparseTensor(Tensor):
 
     def __len__(self) -> int:
         return self.shape[0]
-
-    def __hash__(self) -> int:
-        return id(self)
 
     def __repr__(self) -> str:
         parts = self._parts
@@ -232,15 +208,6 @@ class SparseTensor(Tensor):
 
     # --- autograd: a sparse tensor's gradient is that of its values
 
-    @property
-    def requires_grad(self) -> bool:
-        """True if gradients flow to or through the values."""
-        return self._parts.values.requires_grad
-
-    @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
-        self.requires_grad_(value)
-
     def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
         """Ask for the gradient of the values, or stop asking."""
         values = self._parts.values
@@ -249,25 +216,6 @@ class SparseTensor(Tensor):
             own = values.detach() if values.is_leaf else values
             self._parts = replace(self._parts, values=own.requires_grad_(requires_grad))
         return self
-
-    @property
-    def is_leaf(self) -> bool:
-        """True if the values were not computed from what requires grad."""
-        return self._parts.values.is_leaf
-
-    @property
-    def grad_fn(self) -> Any:
-        """The node that computed the values; None for leaves."""
-        return self._parts.values.grad_fn
-
-    @property
-    def _grad(self) -> Tensor | None:
-        """The gradient of the values, for what sets gradients to zero."""
-        return self._parts.values._grad
-
-    @_grad.setter
-    def _grad(self, grad: Tensor | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        self._parts.values._grad = grad
 
     @property
     def grad(self) -> SparseTensor | None:

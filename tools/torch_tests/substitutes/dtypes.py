@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 _FLOATS = (torch.float32, torch.float64)
@@ -40,3 +41,22 @@ def get_all_fp_dtypes(include_half: bool = True, include_bfloat16: bool = True) 
 def get_all_math_dtypes(device: str) -> list:
     """The types that operators of arithmetic take."""
     return [*_INTEGERS, *_FLOATS, *_COMPLEX]
+
+
+torch_to_numpy_dtype_dict = {
+    dtype: torch.empty(0, dtype=dtype).numpy().dtype.type
+    for dtype in (torch.bool, *_INTEGERS, torch.float16, *_FLOATS, *_COMPLEX)
+}
+torch_to_numpy_dtype_dict[torch.bfloat16] = np.float32
+numpy_to_torch_dtype_dict = {
+    np.dtype(kind): dtype
+    for dtype, kind in torch_to_numpy_dtype_dict.items()
+    if dtype != torch.bfloat16
+}
+numpy_to_torch_dtype_dict |= {key.type: dtype for key, dtype in numpy_to_torch_dtype_dict.items()}
+
+
+def get_all_dtypes(include_half: bool = True, include_bfloat16: bool = True, **_: Any) -> list:
+    """All types."""
+    halves = [torch.float16] * include_half + [torch.bfloat16] * include_bfloat16
+    return [torch.bool, *_INTEGERS, *_FLOATS, *_COMPLEX, *halves]

@@ -133,6 +133,28 @@ class TestCase(unittest.TestCase):
         if difference(first, second, self._rules(atol, rtol, options)) is None:
             raise self.failureException(f"{first!r} is {second!r}")
 
+    def compare_with_numpy(
+        self,
+        torch_fn: Callable,
+        np_fn: Callable,
+        tensor_like: Any,
+        device: Any = None,
+        dtype: Any = None,
+        **options: Any,
+    ) -> None:
+        """Compare a function with NumPy's, of a tensor or of data that make one."""
+        if isinstance(tensor_like, torch.Tensor):
+            tensor = tensor_like
+        else:
+            tensor = torch.tensor(tensor_like, device=device, dtype=dtype)
+        array = tensor.detach().float() if tensor.dtype == torch.bfloat16 else tensor.detach()
+        expected, result = np_fn(array.cpu().numpy()), torch_fn(tensor)
+        if isinstance(expected, np.ndarray):
+            expected = torch.from_numpy(expected.copy())
+            if expected.dtype != result.dtype and tensor.dtype == torch.bfloat16:
+                expected = expected.to(result.dtype)
+        self.assertEqual(expected, result, **options)
+
     def assertEqualTypeString(self, x: Any, y: Any) -> None:
         """Compare the texts of tensors' types."""
         self.assertEqual(x.type(), y.type())

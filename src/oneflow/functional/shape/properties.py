@@ -322,7 +322,7 @@ def is_quantized(self: Tensor) -> bool:
 
 
 def is_nested(self: Tensor) -> bool:
-    """False: tensors are dense and strided; also `is_sparse_csr` and `is_mkldnn`.
+    """False, as `is_sparse_csr` and `is_mkldnn`; of a nested tensor it is True.
 
     Example:
         >>> import oneflow as flow

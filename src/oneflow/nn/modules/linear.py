@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from oneflow.base.composed_operand import ComposedOperandError
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
-from oneflow.functional.nn.dense import bilinear
+from oneflow.functional.nn.dense import bilinear, linear
 from oneflow.module.module import Module
 from oneflow.module.parameter import new_parameter
 from oneflow.nn import init
@@ -92,9 +93,12 @@ class Linear(Module):
             weight, bias = parameters["weight"], parameters["bias"]
         except KeyError:  # a normalised weight is no parameter
             weight, bias = self.weight, self.bias
-        if bias is None:
-            return call(matmul.linear_no_bias, input, weight)
-        return call(matmul.linear, input, weight, bias)
+        try:
+            if bias is None:
+                return call(matmul.linear_no_bias, input, weight)
+            return call(matmul.linear, input, weight, bias)
+        except ComposedOperandError:
+            return linear(input, weight, bias)
 
     def extra_repr(self) -> str:
         return (

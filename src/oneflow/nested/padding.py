@@ -1,0 +1,88 @@
+"""Between nested tensors and tensors of one size, in which what is missing is filled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from oneflow.functional.creation.factory_functions import full
+from oneflow.functional.creation.from_data import from_numpy
+from oneflow.functional.index.gather import index_select
+from oneflow.nested.parts import Parts
+from oneflow.nested.tensor import NestedTensor
+from oneflow.tensor.tensor import Tensor
+
+
+def largest(parts: Parts) -> tuple[int, ...]:
+    """The sizes that hold each component."""
+    return tuple(max(extents) for extents in zip(*parts.shapes, strict=True))
+
+
+def places(parts: Parts, sizes: Sequence[int], row_dims: int) -> Tensor:
+    """The rows of a padded tensor that those of the components are.
+
+    Args:
+        parts: the components.
+        sizes: the sizes of the padded tensor, without that of components.
+        row_dims: the number of last dimensions that make a row, in which all sizes are equal.
+    """
+    leading = len(sizes) - row_dims
+    grid = tuple(sizes[:leading])
+    rows = np.arange(len(parts.shapes) * math.prod(grid)).reshape(-1, *grid)
+    found = [
+        number_rows[tuple(slice(extent) for extent in shape[:leading])].reshape(-1)
+        for number_rows, shape in zip(rows, parts.shapes, strict=True)
+    ]
+    return from_numpy(np.concatenate(found)).to(parts.values.device)
+
+
+def to_padded_tensor(
+    input: NestedTensor, padding: float, output_size: Sequence[int] | None = None
+) -> Tensor:
+    """Return the components in a tensor of one size, beginning at 0 in each dimension.
+
+    Args:
+        input: the nested tensor.
+        padding: what fills the rest.
+        output_size: the shape of the result; by default the smallest that holds all components.
+
+    Raises:
+        RuntimeError: `output_size` does not hold them, or `input` is not nested.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.nested.nested_tensor([[1.0], [2.0, 3.0]])
+        >>> flow.nested.to_padded_tensor(x, 0.0).tolist()
+        [[1.0, 0.0], [2.0, 3.0]]
+    """
+    if not isinstance(input, NestedTensor):
+        raise RuntimeError(
+            f"`to_padded_tensor` takes a nested tensor, got {type(input).__name__};"
+            " a tensor of one size needs no padding"
+        )
+    parts = input._parts
+    needed = largest(parts)
+    sizes = needed if output_size is None else tuple(output_size)[1:]
+    fits = len(sizes) == len(needed) and all(a >= b for a, b in zip(sizes, needed, strict=True))
+    if not fits or (output_size is not None and output_size[0] != len(parts.shapes)):
+        raise RuntimeError(
+            f"`output_size` must hold all components, {(len(parts.shapes), *needed)},"
+            f" got {tuple(output_size or ())}"
+        )
+    regular = parts.regular()
+    row = regular if sizes[len(sizes) - len(regular) :] == regular else ()
+    where = places(parts, sizes, len(row))
+    grid = sizes[: len(sizes) - len(row)]
+    shape = (len(parts.shapes) * math.prod(grid), *row)
+    whole = full(shape, padding, dtype=input.dtype, device=input.device)
+    filled = whole.index_copy(0, where, parts.values.view(-1, *row))
+    return filled.reshape(len(parts.shapes), *sizes)
+
+
+def unpadded(padded: Tensor, parts: Parts) -> Tensor:
+    """The elements of components in a padded tensor, whose last dimension they fill."""
+    where = places(parts, padded.shape[1:], 1)
+    rows = padded.reshape(-1, padded.shape[-1])
+    return index_select(rows, 0, where).reshape(-1)

@@ -1,0 +1,88 @@
+"""The parts of a nested tensor: the elements of its components, and their shapes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from oneflow.base.layout import Layout
+from oneflow.tensor.tensor import Tensor
+
+Shape = tuple[int, ...]
+_numbers = itertools.count(1)
+
+
+class RaggedSize:
+    """The size of a dimension in which components differ: it is equal to itself only.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.nested.nested_tensor([[1.0], [2.0, 3.0]], layout=flow.jagged)
+        >>> size = x.size(1)
+        >>> size == (x * 2).size(1), size == 2
+        (True, False)
+    """
+
+    __slots__ = ("_factor", "_number")
+
+    def __init__(self, number: int | None = None, factor: int = 1) -> None:
+        self._number, self._factor = number or next(_numbers), factor
+
+    def _key(self) -> tuple[int, int]:
+        return self._number, self._factor
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RaggedSize) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __mul__(self, factor: int) -> RaggedSize:
+        return RaggedSize(self._number, self._factor * factor)
+
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        return f"j{self._number}" if self._factor == 1 else f"{self._factor}*j{self._number}"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a nested tensor.
+
+    Attributes:
+        values: the elements of all components, one after another in the order of rows.
+        shapes: the shapes of the components, all of as many dimensions.
+        layout: `strided`, or `jagged` if the components differ in one dimension only.
+        ragged: of a jagged tensor the size of that dimension, which results keep.
+        ragged_dim: of a jagged tensor that dimension, counted with the one of components.
+    """
+
+    values: Tensor
+    shapes: tuple[Shape, ...]
+    layout: Layout = Layout.strided
+    ragged: RaggedSize | None = None
+    ragged_dim: int = 1
+
+    def sizes(self) -> tuple[Any, ...]:
+        """Sizes of the dimensions, that of components first; None or a `RaggedSize` if several."""
+        found: list[Any] = [len(self.shapes)]
+        for dim, extents in enumerate(zip(*self.shapes, strict=True), 1):
+            is_ragged = self.layout is Layout.jagged and dim == self.ragged_dim
+            same = extents[0] if len(set(extents)) == 1 else None
+            found.append(self.ragged if is_ragged else same)
+        return tuple(found)
+
+    def regular(self) -> Shape:
+        """The last sizes, those after the last dimension in which components may differ."""
+        sizes = self.sizes()[1:]
+        last = next((d for d in reversed(range(len(sizes))) if not isinstance(sizes[d], int)), -1)
+        return sizes[last + 1 :]
+
+    def components(self) -> list[Tensor]:
+        """The components, views of the values."""
+        lengths = [math.prod(shape) for shape in self.shapes]
+        pieces = self.values.split(lengths) if lengths else ()
+        return [piece.view(shape) for piece, shape in zip(pieces, self.shapes, strict=True)]

@@ -1,0 +1,77 @@
+"""Tensors of a subclass whose elements are in another tensor, beside something that places them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType
+from oneflow.tensor.subclasses import call_as_it_is
+from oneflow.tensor.tensor import Tensor
+
+
+class ComposedTensor(Tensor):
+    """Base of tensors that are made of others: dtype, device and history are those of the values.
+
+    A class defines `_value`, which raises the error by which `functional.registry` finds the
+    functions of that class, and ``_elements``, the tensor of the values.
+    """
+
+    __torch_function__ = staticmethod(call_as_it_is)
+
+    @property
+    def _elements(self) -> Tensor:
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the values."""
+        return self._elements.dtype
+
+    @property
+    def device(self) -> Device:
+        """The device of the values."""
+        return self._elements.device
+
+    def dim(self) -> int:
+        """Return the number of dimensions."""
+        return self.ndim
+
+    def is_floating_point(self) -> bool:
+        """Return whether the values are real numbers."""
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Return whether the values are complex numbers."""
+        return self.dtype.is_complex
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    @property
+    def requires_grad(self) -> bool:
+        """True if gradients flow to or through the values."""
+        return self._elements.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    @property
+    def is_leaf(self) -> bool:
+        """True if the values were not computed from what requires grad."""
+        return self._elements.is_leaf
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node that computed the values; None for leaves."""
+        return self._elements.grad_fn
+
+    @property
+    def _grad(self) -> Tensor | None:
+        """The gradient of the values, for what sets gradients to zero."""
+        return self._elements._grad
+
+    @_grad.setter
+    def _grad(self, grad: Tensor | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        self._elements._grad = grad
