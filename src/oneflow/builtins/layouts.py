@@ -76,8 +76,14 @@ def heads_of(
             raise RuntimeError(
                 f"the last dimension of `{name}` must be a multiple of {known}, got {x.shape[-1]}"
             )
+        first = 3 - parts if parts > 1 else part
+        if not first <= part < 3:
+            raise RuntimeError(
+                f"`{name}` must be part {first} to 2 of the layout {layout} (0 the query, 1 the "
+                f"keys, 2 the values), got {part}"
+            )
         x = x.unflatten(-1, (heads or -1, parts, -1 if heads else head_size or -1))
-        x = x.select(-2, part - (3 - parts) if parts > 1 else 0)
+        x = x.select(-2, part - first)
         dimensions = [*dimensions[:-1], "H", "K"]
     if dimensions[0] == "BM":
         x, dimensions = x.unsqueeze(0), ["B", "M", *dimensions[1:]]

@@ -1,0 +1,118 @@
+"""Rotary position embedding as one builtin."""
+
+from __future__ import annotations
+
+from oneflow.builtins.layouts import PLAIN, check_layout, heads_of, to_layout
+from oneflow.functional.creation.factory_functions import arange
+from oneflow.functional.registry import function
+from oneflow.functional.shape.concat import cat, stack
+from oneflow.tensor.tensor import Tensor
+
+_MODES = ("plane", "interval")
+
+
+@function(method=False, namespace="_C")
+def fused_apply_rotary_emb(
+    x: Tensor,
+    *,
+    cos: Tensor | None = None,
+    sin: Tensor | None = None,
+    position_ids: Tensor | None = None,
+    x_layout: str = "BHMK",
+    output_layout: str | None = None,
+    mode: str = "plane",
+    tensor_index: int | None = None,
+    k_size: int | None = None,
+    base: float = 1e4,
+    rotary_size: int | None = None,
+) -> Tensor:
+    """Queries or keys whose features are turned, pair by pair, by an angle of their position.
+
+    Pair i of n features has the angle ``position * base ** (-2 * i / n)``.
+
+    Args:
+        x: floating point tensor.
+        cos: cosines of the angles, shape ``(positions, n)``: one for each feature; None: computed.
+        sin: their sines.
+        position_ids: integers of shape ``(B, 1, M)``, or ``(B, 2, M)``: two positions, by which the
+            first and the second half of the features are turned. Default: 0, 1, 2, ...
+        x_layout: where `x` has its dimensions: see `fused_multi_head_attention_inference_v2`.
+        output_layout: those of the result; default `x_layout`.
+        mode: ``"plane"``: feature i and feature ``i + n / 2`` are a pair; ``"interval"``:
+            neighbours are.
+        tensor_index: 0 the query, 1 the keys, 2 the values, of those that lie side by side.
+        k_size: K, needed where H and K are one dimension.
+        base: see above.
+        rotary_size: how many features are turned; default all.
+
+    Raises:
+        RuntimeError: layouts, sizes or arguments do not fit.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(1, 2, 1, 4)
+        >>> flow._C.fused_apply_rotary_emb(x, x_layout="BMHK")[0, 1, 0]
+        tensor([-0.3012,  0.9900,  1.3818,  1.0100])
+    """
+    if mode not in _MODES or (cos is None) is not (sin is None):
+        raise RuntimeError(
+            f"`mode` must be one of {', '.join(_MODES)}, got {mode!r}; `cos` and `sin` must "
+            "both be given, or neither"
+        )
+    output_layout = x_layout if output_layout is None else output_layout
+    check_layout("output", output_layout, PLAIN)
+    heads = heads_of("x", x, x_layout, part=tensor_index or 0, head_size=k_size)
+    positions = _positions(heads, position_ids)
+    turned = heads.shape[-1] if rotary_size is None else rotary_size
+    size = turned // positions.shape[1]
+    if turned > heads.shape[-1] or turned % (2 * positions.shape[1]):
+        raise RuntimeError(
+            f"`rotary_size` must be at most {heads.shape[-1]}, and a multiple of "
+            f"{2 * positions.shape[1]}, got {turned}"
+        )
+    pieces = []
+    for index, piece in enumerate(heads[..., :turned].split(size, -1)):
+        cosines, sines = _waves(piece, positions[:, index], cos, sin, mode, base)
+        pieces.append(piece * cosines + _quarter_turn(piece, mode) * sines)
+    return to_layout(cat([*pieces, heads[..., turned:]], -1), output_layout)
+
+
+def _positions(x: Tensor, given: Tensor | None) -> Tensor:
+    """The positions, of shape ``(B or 1, 1 or 2, M)``."""
+    batch, _, length, _ = x.shape
+    if given is None:
+        return arange(length, device=x.device)[None, None]
+    if given.ndim != 3 or given.shape[1] not in (1, 2) or given.shape[::2] != (batch, length):
+        raise RuntimeError(
+            f"`position_ids` must have shape [{batch}, 1, {length}] or [{batch}, 2, {length}], got "
+            f"{list(given.shape)}"
+        )
+    return given
+
+
+def _waves(
+    x: Tensor, positions: Tensor, cos: Tensor | None, sin: Tensor | None, mode: str, base: float
+) -> tuple[Tensor, Tensor]:
+    """Cosines and sines of the angles, for each feature of `x`: ``(B, 1, M, n)``."""
+    size = x.shape[-1]
+    if cos is not None and sin is not None:
+        if cos.ndim != 2 or cos.shape != sin.shape or cos.shape[1] != size:
+            raise RuntimeError(
+                f"`cos` and `sin` must have shape [positions, {size}], got {list(cos.shape)} and "
+                f"{list(sin.shape)}"
+            )
+        return cos[positions].unsqueeze(1), sin[positions].unsqueeze(1)
+    pairs = arange(size // 2, device=x.device)
+    frequencies = base ** (-2 * pairs / size)
+    angles = positions.unsqueeze(-1) * frequencies
+    both = cat([angles, angles], -1) if mode == "plane" else angles.repeat_interleave(2, -1)
+    both = both.unsqueeze(1)
+    return both.cos().to(x.dtype), both.sin().to(x.dtype)
+
+
+def _quarter_turn(x: Tensor, mode: str) -> Tensor:
+    """The features with each pair (a, b) as (-b, a)."""
+    if mode == "plane":
+        first, second = x.chunk(2, -1)
+        return cat([-second, first], -1)
+    return stack([-x[..., 1::2], x[..., ::2]], -1).flatten(-2)
