@@ -174,7 +174,7 @@ def test_outside_of_a_job(numbers):
     assert single_client.data.ofrecord_reader is flow.data.ofrecord_reader
 
 
-@pytest.mark.parametrize("layout", ["channels_last", "channels_first"])
+@pytest.mark.parametrize("layout", ["channels_last", "channels_first", "NHWC", "NCHW"])
 def test_records_decoded_in_one_call(tmp_path, layout):
     with flow.data.OFRecordWriter(tmp_path / "part-0") as file:
         for number, size in enumerate(SIZES):
@@ -197,7 +197,7 @@ def test_records_decoded_in_one_call(tmp_path, layout):
         return flow.data.decode_ofrecord(tmp_path, (image, label, text), batch_size=3)
 
     images, labels, texts = job()
-    if layout == "channels_first":
+    if layout in ("channels_first", "NCHW"):
         assert images.shape == (3, 3, 5, 4)
         images = images.transpose(0, 2, 3, 1)
     assert labels.tolist() == [[0, 0], [1, 0], [2, 0]]
@@ -210,8 +210,8 @@ def test_records_decoded_in_one_call(tmp_path, layout):
         )
     with pytest.raises(ValueError, match="'bgr2rgb' or 'mirror'"):
         flow.data.ImagePreprocessor("blur")
-    with pytest.raises(ValueError, match="channels_last, channels_first"):
-        flow.data.NormByChannelPreprocessor((0,), data_format="NCHW").output_layout()
+    with pytest.raises(ValueError, match="channels_last, NHWC, channels_first, NCHW"):
+        flow.data.NormByChannelPreprocessor((0,), data_format="CHW").output_layout()
 
 
 def test_mnist_in_batches(tmp_path):

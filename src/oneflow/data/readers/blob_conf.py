@@ -64,7 +64,7 @@ class NormByChannelPreprocessor:
     Attributes:
         mean_values: a number per channel.
         std_values: a number per channel.
-        data_format: "channels_last" or "channels_first", of the result.
+        data_format: "channels_last" or "channels_first" of the result, or "NHWC" or "NCHW".
     """
 
     mean_values: Sequence[float]
@@ -77,7 +77,12 @@ class NormByChannelPreprocessor:
         Raises:
             ValueError: the format is something else.
         """
-        layouts = {"channels_last": "NHWC", "channels_first": "NCHW"}
+        layouts = {
+            "channels_last": "NHWC",
+            "NHWC": "NHWC",
+            "channels_first": "NCHW",
+            "NCHW": "NCHW",
+        }
         if self.data_format not in layouts:
             raise ValueError(
                 f"data_format must be one of {', '.join(layouts)}, got {self.data_format!r}"
