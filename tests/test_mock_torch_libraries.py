@@ -98,7 +98,7 @@ def test_libraries_find_pytorchs_version():
 def test_what_cannot_act_says_what_can():
     mocked = in_place_of("torch")
     for call in (
-        lambda: in_place_of("torch.distributed.tensor").distribute_tensor(flow.ones(2)),
+        lambda: in_place_of("torch.distributed._functional_collectives").all_reduce(flow.ones(2)),
         lambda: in_place_of("torch.ao.quantization").prepare(flow.nn.ReLU()),
         lambda: mocked.cuda.CUDAGraph(),
     ):

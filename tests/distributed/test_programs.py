@@ -36,6 +36,7 @@ PROGRAMS = {
         "data_parallel_law.py",
         "absent_gradients.py",
         "wrapped_parameters.py",
+        "fully_sharded.py",
         "pipeline.py",
         "auto_parallel.py",
         "jobs.py",

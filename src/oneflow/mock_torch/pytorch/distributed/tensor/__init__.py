@@ -1,4 +1,4 @@
-"""Names of ``torch.distributed.tensor``: `Tensor.to_global` and `oneflow.sbp` take their place."""
+"""Names of ``torch.distributed.tensor``: global tensors by PyTorch's names."""
 
 from oneflow.mock_torch.pytorch.distributed.tensor.sharded_tensor import (
     DeviceMesh as DeviceMesh,
@@ -8,6 +8,7 @@ from oneflow.mock_torch.pytorch.distributed.tensor.sharded_tensor import (
     Replicate as Replicate,
     Shard as Shard,
     distribute_tensor as distribute_tensor,
+    init_device_mesh as init_device_mesh,
 )
 
 __all__ = [
@@ -18,4 +19,5 @@ __all__ = [
     "Replicate",
     "Shard",
     "distribute_tensor",
+    "init_device_mesh",
 ]

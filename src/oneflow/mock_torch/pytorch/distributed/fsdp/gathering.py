@@ -1,0 +1,298 @@
+"""Parameters that are split over ranks, and gathered together while their module runs.
+
+Between steps a parameter is a global tensor, of which each rank holds a part (ZeRO of stage 3,
+Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", 2020). A
+module computes with whole local tensors, on its rank's own data; the gradients of all ranks are
+averaged into the parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from typing import Any, NamedTuple
+
+from oneflow.autograd.function import Function
+from oneflow.base.dtype import DType
+from oneflow.base.placement import Placement
+from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, Sbp, split
+from oneflow.differentiation.backward import call_after_backward
+from oneflow.differentiation.grad_mode import MODE, no_grad
+from oneflow.differentiation.saved import packing
+from oneflow.distributed.replica import tensors_in
+from oneflow.mock_torch.pytorch.distributed.tensor import DTensor
+from oneflow.mock_torch.pytorch.utils._pytree import tree_map
+from oneflow.module.module import Module
+from oneflow.module.parameter import Parameter
+from oneflow.program.value import Value
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
+
+
+class Precision(NamedTuple):
+    """Dtypes in which a module computes; None leaves them as they are.
+
+    Attributes:
+        parameters: of gathered parameters.
+        gradients: of sums of gradients.
+        inputs: of the module's inputs.
+        outputs: of its results.
+    """
+
+    parameters: DType | None = None
+    gradients: DType | None = None
+    inputs: DType | None = None
+    outputs: DType | None = None
+
+
+class Layout(NamedTuple):
+    """The split of parameters.
+
+    Attributes:
+        ranks: the ranks in one or two dimensions: along the last one parameters are split, along
+            the other one they are copied.
+        is_split: False copies them along both.
+        dimension_of: the dimension that is split of a parameter, 0 if the function returns None.
+    """
+
+    ranks: Any
+    is_split: bool = True
+    dimension_of: Callable[[Parameter], int | None] = lambda parameter: None
+
+    def placement_of(self, parameter: Parameter) -> Placement:
+        """The ranks as devices of the parameter's type."""
+        return Placement(parameter.device.type, self.ranks)
+
+    def signatures(self, parameter: Parameter, placement: Placement) -> list[Sbp]:
+        """The SBP of a parameter."""
+        copied = [BROADCAST] * placement.ndim
+        if not self.is_split or parameter.ndim == 0:
+            return copied
+        return [*copied[1:], split(self.dimension_of(parameter) or 0)]
+
+
+Places = list[tuple[Module, str]]
+
+
+def places_of(modules: Iterable[Module]) -> dict[Parameter, Places]:
+    """Return where the parameters of modules are: shared ones are in several places."""
+    places: dict[Parameter, Places] = {}
+    for module in modules:
+        for name, parameter in module._parameters.items():
+            if isinstance(parameter, Parameter):
+                places.setdefault(parameter, []).append((module, name))
+    return places
+
+
+class GatheredParameters:
+    """The parameters that one module gathers when it runs.
+
+    Args:
+        places: the parameters, and the modules and names that hold them. They become global.
+        layout: how they are split.
+        precision: the dtypes of computations.
+        regathers: gather them again for the backward pass, and keep none in between.
+
+    Attributes:
+        parameters: the global parameters.
+        averages: whether backward passes average gradients; else they are kept for one that does.
+        divisor: what sums of gradients are divided by; None is the number of ranks.
+
+    Raises:
+        ValueError: a parameter is global already.
+    """
+
+    def __init__(
+        self,
+        places: dict[Parameter, Places],
+        layout: Layout,
+        precision: Precision,
+        regathers: bool,
+    ) -> None:
+        self.parameters = list(places)
+        self.precision = precision
+        self.regathers = regathers
+        self.averages = True
+        self.divisor: float | None = None
+        self._places = list(places.values())
+        self._waiting: list[Tensor | None] = [None] * len(places)
+        self._again: Sequence[Tensor] | None = None  # gathered for the backward pass
+        with no_grad():
+            for parameter in self.parameters:
+                if isinstance(parameter, DTensor):
+                    raise ValueError(
+                        "parameters must be local before they are split, got one with "
+                        f"sbp={parameter.sbp}"
+                    )
+                placement = layout.placement_of(parameter)
+                whole = parameter.data.to_global(placement, [BROADCAST] * placement.ndim)
+                parameter.data = whole.to_global(sbp=layout.signatures(parameter, placement))
+
+    # --- forward
+
+    def gathered(self) -> Sequence[Tensor]:
+        """Return the whole parameters as local tensors, recorded for the backward pass."""
+        if MODE.enabled and any(parameter.requires_grad for parameter in self.parameters):
+            return _Gather.apply(self, *self.parameters)
+        with no_grad():
+            return self.copies(self.parameters)
+
+    def copies(self, parts: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """Return the wholes of parts in the dtype of computations."""
+        dtype = self.precision.parameters
+        return tuple([whole(part if dtype is None else _cast(part, dtype)) for part in parts])
+
+    def install(self, tensors: Sequence[Tensor]) -> None:
+        """Let the modules hold these tensors as their parameters."""
+        for tensor, places in zip(tensors, self._places, strict=True):
+            for module, name in places:
+                module._parameters[name] = tensor
+
+    def run(self, forward: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Run a module's forward pass while it holds whole parameters, and return its results."""
+        args, kwargs = cast_all((args, kwargs), self.precision.inputs)
+        tensors = self.gathered()
+        self.install(tensors)
+        try:
+            # Hooks of others that are at work, such as those of checkpointing, save nothing either.
+            regathers = self.regathers and MODE.enabled and not MODE.saved_hooks
+            with packing(_Regathering(self, tensors)) if regathers else nullcontext():
+                results = forward(*args, **kwargs)
+        finally:
+            self.install(self.parameters)
+        results = cast_all(results, self.precision.outputs)
+        for tensor in tensors_in(results):
+            if tensor is not None and tensor.requires_grad:
+                tensor.register_hook(partial(self._before_backward, None if regathers else tensors))
+        return results
+
+    # --- backward
+
+    def again(self) -> Sequence[Tensor]:
+        """Return the whole parameters in the backward pass."""
+        if self._again is None:
+            with no_grad():
+                self._again = self.copies(self.parameters)
+            for tensor, parameter in zip(self._again, self.parameters, strict=True):
+                tensor.requires_grad_(parameter.requires_grad)
+        return self._again
+
+    def _before_backward(self, tensors: Sequence[Tensor] | None, grad: Tensor) -> None:
+        """Hold whole parameters, for checkpointed layers that run once more."""
+        self.install(self.again() if tensors is None else tensors)
+        call_after_backward(self._after_backward)
+
+    def _after_backward(self) -> None:
+        self._again = None
+        self.install(self.parameters)
+
+    def reduce(self, grads: Sequence[Tensor | None]) -> list[Tensor | None]:
+        """Return the parts of the means of gradients; None where there is none, or not yet."""
+        self._after_backward()
+        waiting = [_sum(*pair) for pair in zip(self._waiting, grads, strict=True)]
+        if not self.averages:
+            self._waiting = waiting
+            return [None] * len(waiting)
+        self._waiting = [None] * len(waiting)
+        return [
+            None if grad is None else self._mean(parameter, grad)
+            for parameter, grad in zip(self.parameters, waiting, strict=True)
+        ]
+
+    def _mean(self, parameter: Parameter, grad: Tensor) -> Tensor:
+        dtype = self.precision.gradients or self.precision.parameters
+        if dtype is not None:
+            grad = grad.to(dtype)
+        placement = parameter.placement
+        total = grad.to_global(placement, [PARTIAL_SUM] * placement.ndim).to_global(
+            sbp=parameter.sbp
+        )
+        return total.to(parameter.dtype) / (self.divisor or placement.size)
+
+    # --- whole parameters for users
+
+    @contextmanager
+    def summoned(self, writes_back: bool, with_grads: bool) -> Iterator[None]:
+        """Hold whole parameters, which users may change, in the block."""
+        with no_grad():
+            wholes = [
+                Parameter(whole(parameter.detach()), parameter.requires_grad)
+                for parameter in self.parameters
+            ]
+            if with_grads:
+                for parameter, local in zip(self.parameters, wholes, strict=True):
+                    local.grad = None if parameter.grad is None else whole(parameter.grad)
+        self.install(wholes)
+        try:
+            yield
+        finally:
+            self.install(self.parameters)
+            if writes_back:
+                for parameter, local in zip(self.parameters, wholes, strict=True):
+                    with no_grad():
+                        parameter.data = _part(local.detach(), parameter)
+                        if with_grads and local.grad is not None:
+                            parameter.grad = _part(local.grad, parameter)
+
+
+class _Gather(Function):
+    """Parts of parameters to wholes; gradients of wholes to parts of their means."""
+
+    @staticmethod
+    def forward(ctx: Any, group: GatheredParameters, *parts: Tensor) -> tuple[Tensor, ...]:
+        ctx.group = group
+        ctx.set_materialize_grads(False)
+        wholes = group.copies(parts)
+        pairs = zip(parts, wholes, strict=True)
+        ctx.mark_non_differentiable(*[local for part, local in pairs if not part.requires_grad])
+        return wholes
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+        return (None, *ctx.group.reduce(grads))
+
+
+class _Regathering:
+    """Hooks that drop whole parameters which operators save, and gather them again."""
+
+    def __init__(self, group: GatheredParameters, tensors: Sequence[Tensor]) -> None:
+        self._group = group
+        self._positions = {id(unwrap(tensor)): i for i, tensor in enumerate(tensors)}
+
+    def pack(self, value: Value) -> Value | int:
+        position = self._positions.get(id(value))
+        return value.alias() if position is None else position
+
+    def unpack(self, packed: Value | int, grads: Sequence[Value | None]) -> Value:
+        return unwrap(self._group.again()[packed]) if isinstance(packed, int) else packed
+
+
+def whole(part: Tensor) -> Tensor:
+    """Return all of a global tensor as a local one."""
+    if all(signature is BROADCAST for signature in part.sbp):
+        return part.to_local()
+    return part.to_global(sbp=[BROADCAST] * part.placement.ndim).to_local()
+
+
+def _part(local: Tensor, like: Parameter) -> Tensor:
+    placement = like.placement
+    copies = local.to(like.dtype).to_global(placement, [BROADCAST] * placement.ndim)
+    return copies.to_global(sbp=like.sbp)
+
+
+def _sum(first: Tensor | None, second: Tensor | None) -> Tensor | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return first + second
+
+
+def _cast(tensor: Tensor, dtype: DType) -> Tensor:
+    return tensor.to(dtype) if tensor.is_floating_point() else tensor
+
+
+def cast_all(values: Any, dtype: DType | None) -> Any:
+    """Return a nesting with its floating tensors in another dtype."""
+    if dtype is None:
+        return values
+    return tree_map(lambda x: _cast(x, dtype) if isinstance(x, Tensor) else x, values)

@@ -1,0 +1,277 @@
+"""FSDP with two processes: each row runs on PyTorch and in its place, with the same numbers.
+
+The adaptive optimizers' states are not compared: PyTorch's ``optim_state_dict`` gives one tensor
+for two of them on the CPU.
+"""
+
+import functools
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import torch
+from tests.distributed.launching import free_port
+from tests.in_place import in_place_of
+
+import oneflow as flow
+
+NAMES = (
+    "torch",
+    "torch.distributed.fsdp",
+    "torch.distributed.fsdp.wrap",
+    "torch.distributed.device_mesh",
+    "torch.distributed.tensor",
+    "torch.utils.checkpoint",
+)
+rank, size = flow.env.get_rank(), flow.env.get_world_size()
+
+
+def libraries():
+    """PyTorch with a group of its own, and what takes its place."""
+    port = [free_port() if rank == 0 else None]
+    flow.distributed.broadcast_object_list(port)
+    torch.distributed.init_process_group(
+        "gloo", f"tcp://127.0.0.1:{port[0]}", rank=rank, world_size=size
+    )
+    for find in (lambda name: __import__(name, fromlist=["_"]), in_place_of):
+        library, fsdp, wrap, mesh, tensor, checkpoint = map(find, NAMES)
+        yield SimpleNamespace(
+            torch=library,
+            nn=library.nn,
+            fsdp=fsdp,
+            wrap=wrap,
+            mesh=mesh.init_device_mesh,
+            tensor=tensor,
+            checkpoint=checkpoint.checkpoint,
+        )
+
+
+def make(library):
+    """A small model; its middle is a unit of its own."""
+    nn = library.nn
+    middle = nn.Sequential(nn.Linear(7, 7), nn.LayerNorm(7))
+    return filled(library, nn.Sequential(nn.Linear(5, 7), nn.Tanh(), middle, nn.Linear(7, 3)))
+
+
+def filled(library, model):
+    for number, parameter in enumerate(model.parameters()):
+        values = np.sin(np.arange(parameter.numel()) * (number + 1.7))
+        parameter.data = library.torch.tensor(values.astype(np.float32)).reshape(parameter.shape)
+    return model
+
+
+def inputs(library):
+    values = np.cos(np.arange(20) * 1.1).reshape(4, 5) * (rank + 1)
+    return library.torch.tensor(values.astype(np.float32))
+
+
+def numbers(tensor):
+    whole = tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
+    return np.array(whole.detach().float().tolist())
+
+
+def wrapped(library, **options):
+    device = library.torch.device("cpu")
+    model = options.pop("model", None) or make(library)
+    options.setdefault("use_orig_params", True)
+    return library.fsdp.FullyShardedDataParallel(model, device_id=device, **options)
+
+
+def train(library, model, clip=None, before=None, steps=2):
+    """Train, and return losses, norms of gradients and the state in the end."""
+    optimizer = library.torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    found = {}
+    x = inputs(library)
+    for step in range(steps):
+        optimizer.zero_grad()
+        if before is not None:
+            before(x)
+        loss = model(x).square().mean()
+        loss.backward()
+        found[f"loss {step}"] = numbers(loss)
+        if clip is not None:
+            found[f"norm {step}"] = numbers(clip())
+        optimizer.step()
+    return found | {name: numbers(value) for name, value in model.state_dict().items()}
+
+
+def strategies(library):
+    found = {}
+    for name in ("FULL_SHARD", "SHARD_GRAD_OP", "NO_SHARD"):
+        policy = library.wrap.ModuleWrapPolicy({library.nn.Sequential})
+        strategy = library.fsdp.ShardingStrategy[name]
+        model = wrapped(library, sharding_strategy=strategy, auto_wrap_policy=policy)
+        found[name] = train(library, model, lambda model=model: model.clip_grad_norm_(0.5))
+    return found
+
+
+def precision(library):
+    half, single = library.torch.bfloat16, library.torch.float32
+    settings = library.fsdp.MixedPrecision(param_dtype=half, reduce_dtype=single)
+    model = wrapped(library, mixed_precision=settings)
+    assert model(inputs(library)).dtype == half
+    model(inputs(library)).sum().backward()
+    assert all(
+        parameter.grad is None or parameter.grad.dtype == single for parameter in model.parameters()
+    )
+    policy = library.fsdp.MixedPrecisionPolicy(half, single, output_dtype=single)
+    model = library.fsdp.fully_shard(
+        make(library), mesh=library.mesh("cpu", (size,)), mp_policy=policy
+    )
+    assert model(inputs(library)).dtype == single
+    return {"outputs": np.round(numbers(model(inputs(library))), 1)}
+
+
+def accumulation(library):
+    model = wrapped(library)
+
+    def alone(x):
+        with model.no_sync():
+            model(x * 0.5).sum().backward()
+
+    found = {"no_sync": train(library, model, before=alone)}
+    sharded = library.fsdp.fully_shard(make(library), mesh=library.mesh("cpu", (size,)))
+
+    def unsynchronized(x):
+        sharded.set_requires_gradient_sync(False)
+        sharded(x * 0.5).sum().backward()
+        sharded.set_requires_gradient_sync(True)
+
+    return found | {"fully_shard": train(library, sharded, before=unsynchronized)}
+
+
+def sharding(library):
+    mesh = library.mesh("cpu", (size,))
+    found = {}
+    for reshards in (True, False):
+        model = make(library)
+        for unit in (model[2], model[0], model):
+            assert library.fsdp.fully_shard(unit, mesh=mesh, reshard_after_forward=reshards) is unit
+        assert isinstance(model, library.fsdp.FSDPModule)
+        assert (type(model).__name__, type(model[1:]).__name__) == ("FSDPSequential", "Sequential")
+        weight = model[0].weight
+        assert isinstance(weight, library.tensor.DTensor)
+        assert (tuple(weight.shape), weight.device_mesh.size()) == ((7, 5), size)
+        assert weight.placements == (library.tensor.Shard(0),)
+        parameters = list(model.parameters())
+        clip = functools.partial(library.nn.utils.clip_grad_norm_, parameters, 0.5)
+        found[str(reshards)] = train(library, model, clip)
+        found[f"part {reshards}"] = {"part": numbers(model[0].weight.to_local())}
+    return found
+
+
+def columns(library):
+    shard, nn = library.tensor.Shard, library.nn
+    model = filled(library, nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 3)))
+    library.fsdp.fully_shard(
+        model,
+        mesh=library.mesh("cpu", (1, size), mesh_dim_names=("copies", "parts")),
+        shard_placement_fn=lambda x: shard(1) if x.ndim == 2 and x.shape[1] == 8 else None,
+    )
+    assert model[2].weight.placements == (library.tensor.Replicate(), shard(1))
+    return train(library, model)
+
+
+def checkpointing(library):
+    class Inside(library.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = make(library)
+
+        def forward(self, x):
+            return library.checkpoint(self.body, x, use_reentrant=False)
+
+    class Around(Inside):
+        def __init__(self):
+            super().__init__()
+            self.body = wrapped(library, model=self.body)
+
+    mesh = library.mesh("cpu", (size,))
+    return {
+        "inside": train(library, wrapped(library, model=Inside())),
+        "around": train(library, wrapped(library, model=Around())),
+        "fully_shard": train(library, library.fsdp.fully_shard(Inside(), mesh=mesh)),
+    }
+
+
+def states(library):
+    wrapper, kinds = library.fsdp.FullyShardedDataParallel, library.fsdp.StateDictType
+    policy = library.wrap.ModuleWrapPolicy({library.nn.Linear})
+    model, other = (wrapped(library, auto_wrap_policy=policy) for _ in range(2))
+    with wrapper.summon_full_params(model):
+        shapes = {name: np.array(p.shape) for name, p in model.named_parameters()}
+        for parameter in model.parameters():
+            parameter.data.mul_(2)
+    with wrapper.state_dict_type(
+        model, kinds.FULL_STATE_DICT, library.fsdp.FullStateDictConfig(rank0_only=True)
+    ):
+        assert bool(model.state_dict()) == (rank == 0)
+    for kind in (kinds.FULL_STATE_DICT, kinds.SHARDED_STATE_DICT):
+        for part in (model, other):
+            wrapper.set_state_dict_type(part, kind)
+        assert not any(other.load_state_dict(model.state_dict()))
+    for part in (model, other):
+        wrapper.set_state_dict_type(part, kinds.FULL_STATE_DICT)
+    optimizer = library.torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    model(inputs(library)).square().mean().backward()
+    optimizer.step()
+    saved = wrapper.optim_state_dict(model, optimizer)
+    other.load_state_dict(model.state_dict())
+    again = library.torch.optim.SGD(other.parameters(), lr=0.5, momentum=0.9)
+    again.load_state_dict(wrapper.optim_state_dict_to_load(other, again, saved))
+    other(inputs(library)).square().mean().backward()
+    again.step()
+    slots = saved["state"].items()
+    return {
+        "shapes": shapes,
+        "momentum": {name: numbers(values["momentum_buffer"]) for name, values in slots},
+        "state": {name: numbers(value) for name, value in other.state_dict().items()},
+    }
+
+
+def meshes(library):
+    mesh = library.mesh("cpu", (size, 1), mesh_dim_names=("copies", "parts"))
+    part = mesh["copies"]
+    tensors = library.tensor
+    local = library.torch.ones(2, 3) * (rank + 1)
+    whole = tensors.DTensor.from_local(local, part, [tensors.Shard(0)])
+    summed = tensors.DTensor.from_local(local, part, [tensors.Partial()])
+    spread = tensors.distribute_tensor(local, part, [tensors.Shard(1)])
+    group = mesh.get_group("copies")
+    return {
+        "ranks": numbers(mesh.mesh),
+        "place": np.array([*mesh.get_coordinate(), mesh.size(0), mesh.ndim]),
+        "part": np.array([*part.mesh.tolist(), part.get_local_rank(), group.size(), group.rank()]),
+        "whole": numbers(whole),
+        "sum": numbers(summed.redistribute(placements=[tensors.Shard(0)]).to_local()),
+        "spread": numbers(spread),
+        "own": numbers(spread.to_local()),
+    }
+
+
+ROWS = (
+    strategies,
+    precision,
+    accumulation,
+    sharding,
+    columns,
+    checkpointing,
+    states,
+    meshes,
+)
+
+
+def compare(name, expected, found):
+    if not isinstance(expected, dict):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5, err_msg=name)
+        return
+    assert sorted(expected) == sorted(found), name
+    for key, value in expected.items():
+        compare(f"{name}: {key}", value, found[key])
+
+
+warnings.simplefilter("ignore")
+outcomes = [{row.__name__: row(library) for row in ROWS} for library in libraries()]
+for row in ROWS:
+    compare(row.__name__, *[outcome[row.__name__] for outcome in outcomes])
+torch.distributed.destroy_process_group()
