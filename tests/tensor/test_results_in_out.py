@@ -68,20 +68,21 @@ def test_a_step_that_is_0_in_the_dtype_of_out_is_refused():
         flow.arange(0, 64, 0.5, out=flow.ones(0, dtype=flow.int64))
 
 
-def test_a_given_dtype_counts():
-    out = flow.zeros(4, dtype=flow.float64)
+def test_a_given_dtype_is_that_of_out():
+    out = flow.zeros(4, dtype=flow.int64)
     assert flow.cumsum(flow.full((4,), 1.5), 0, dtype=flow.int64, out=out) is out
     assert out.tolist() == [1, 2, 3, 4]
-    assert out.dtype is flow.float64
+    with pytest.raises(RuntimeError, match="must be that of `out`"):
+        flow.cumsum(flow.full((4,), 1.5), 0, dtype=flow.float64, out=out)
 
 
-@pytest.mark.parametrize("name", ["arange", "linspace", "logspace"])
+@pytest.mark.parametrize("name", ["arange", "linspace", "logspace", "range"])
 def test_sequences_fill_views_of_any_shape(name):
     written = []
     for f in (flow, torch):
         memory = f.zeros(2, 3)
         out = memory.narrow(1, 1, 2)
-        arguments = (4,) if name == "arange" else (0, 3, 4)
+        arguments = {"arange": (4,), "range": (0, 3)}.get(name, (0, 3, 4))
         assert getattr(f, name)(*arguments, out=out) is out
         written.append((out.tolist(), memory.tolist()))
     assert written[0] == written[1]

@@ -26,6 +26,7 @@ from oneflow.base.parameters import Parameters, parameters_of
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.base.suggestions import did_you_mean
 from oneflow.base.traceback import hide_internal_frames
+from oneflow.functional.out_dtypes import check_given_dtype, check_out_dtype
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach, attach_inplace, cast_value, write_result
@@ -212,8 +213,8 @@ def _accept_keyword_aliases(
             if takes_reduction:
                 rename_reduction(kwargs)
             rename_keywords(kwargs, rename, public.__name__)
-            if isinstance(out, Tensor) and len(args) <= dtype_place and not kwargs.get("dtype"):
-                kwargs["dtype"] = _dtype_of_out(out, args[0] if args else kwargs.get(first))
+            if isinstance(out, Tensor) and len(args) <= dtype_place:
+                kwargs["dtype"] = _dtype_of_out(out, args, kwargs, first, public.__name__)
             if writes_back and kwargs.pop("inplace", False):
                 out = args[0] if args else kwargs[first]
             if variadic in kwargs:  # `size=(2, 3)` for `*size`
@@ -269,10 +270,19 @@ def _place_of_dtype(parameters: Parameters, defaults: tuple) -> float:
     return place if len(defaults) >= -from_end and defaults[from_end] is None else -1
 
 
-def _dtype_of_out(out: Tensor, x: Any) -> DType | None:
-    """The dtype that `out=` says; none if it is real and `x` complex, as for norms."""
+def _dtype_of_out(
+    out: Tensor, args: tuple, kwargs: dict[str, Any], first: str, name: str
+) -> DType | None:
+    """The dtype that `out=` says; the given one if it is real and the operand complex.
+
+    Raises:
+        RuntimeError: another one is given.
+    """
+    x, given = args[0] if args else kwargs.get(first), kwargs.get("dtype")
+    if given is not None:
+        check_given_dtype(out.dtype, given, name)
     is_complex = isinstance(x, Tensor) and x.dtype.is_complex
-    return None if is_complex and not out.dtype.is_complex else out.dtype
+    return given if is_complex and not out.dtype.is_complex else out.dtype
 
 
 def _by_position(
@@ -317,7 +327,12 @@ def _warn_of_resize(out: Tensor, result: Tensor) -> None:
 
 
 def put_out(
-    out: Any, result: Any, name: str, fills: bool = False, is_creation: bool = False
+    out: Any,
+    result: Any,
+    name: str,
+    fills: bool = False,
+    is_creation: bool = False,
+    is_one_of_several: bool = False,
 ) -> Any:
     """Write results into the tensors given as `out=`.
 
@@ -327,10 +342,11 @@ def put_out(
     """
     if isinstance(out, tuple | list):
         for target, value in zip(out, result, strict=True):
-            put_out(target, value, name, is_creation=is_creation)
+            put_out(target, value, name, is_creation=is_creation, is_one_of_several=True)
         return out
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    check_out_dtype(out.dtype, result.dtype, name, is_one_of_several)
     if out.shape == result.shape:
         return write_result(out, result, name)
     value = cast_value(result, out.dtype, name)

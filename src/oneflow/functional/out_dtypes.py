@@ -1,0 +1,57 @@
+"""The data types that `out=` may have, beside that of the result."""
+
+from __future__ import annotations
+
+from oneflow.base import dtype as dt
+from oneflow.base.dtype import DType
+
+# Functions that compute in the dtype of `out`, and cast nothing; those of arithmetic, comparisons
+# and functions of real numbers cast where PyTorch's rules of promotion allow it.
+_NAMES_WITHOUT_CASTS = """
+    addbmm addmm addmv amax amin argmax argmin baddbmm bitwise_not bmm bucketize chain_matmul
+    conj_physical cross diag diagonal_copy dot expand_copy float_power floor ceil frac gather
+    hardshrink heaviside histc index_add index_copy index_reduce index_select inner isin isneginf
+    isposinf logcumsumexp masked_select matmul mm msort multinomial mv nan_to_num nanquantile
+    narrow_copy neg nonzero nonzero_static permute_copy quantile renorm round scatter scatter_add
+    scatter_reduce searchsorted select_copy sgn sign signbit slice_scatter squeeze_copy t_copy take
+    take_along_dim tensordot transpose_copy tril triu trunc unsqueeze_copy vdot where
+    cholesky det eigvalsh inv matrix_power multi_dot solve solve_triangular svdvals vecdot
+"""
+_WITHOUT_CASTS = frozenset(_NAMES_WITHOUT_CASTS.split())
+_TRUTH_VALUES = frozenset(("all", "any"))
+
+
+def check_out_dtype(out: DType, result: DType, name: str, is_one_of_several: bool) -> None:
+    """Refuse an `out=` of a dtype to which the function casts no result.
+
+    Args:
+        out: the dtype of `out`.
+        result: that of the result.
+        name: the function's name.
+        is_one_of_several: the function has several results; these are never cast.
+
+    Raises:
+        RuntimeError: the dtype is another.
+    """
+    if out is result:
+        return
+    if name in _TRUTH_VALUES:
+        allowed = out is dt.uint8
+    else:
+        allowed = not is_one_of_several and name not in _WITHOUT_CASTS
+    if not allowed:
+        raise RuntimeError(
+            f"`out` of `{name}` must have the dtype of the result, {result!r}, got {out!r}"
+        )
+
+
+def check_given_dtype(out: DType, given: DType, name: str) -> None:
+    """Refuse an `out=` of another dtype than the one that is asked for.
+
+    Raises:
+        RuntimeError: they differ.
+    """
+    if out is not given:
+        raise RuntimeError(
+            f"`dtype` of `{name}` must be that of `out`, {out!r}, got {given!r}; leave it out"
+        )
