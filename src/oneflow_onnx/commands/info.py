@@ -72,20 +72,22 @@ def figure_of(model: ir.Model) -> GraphFigure:
     nodes = [node for node in model.graph if node.op_type != "Constant"]
     if len(nodes) > _MAX_BOXES:
         raise ValueError(f"the graph has {len(nodes)} nodes; at most {_MAX_BOXES} are drawn")
-    figure, makers = GraphFigure(), {}
+    figure, producer_names = GraphFigure(), {}
     for value in model.graph.inputs:
         figure.boxes[f"input {value.name}"] = FigureBox(_typed(value), end=True)
-        makers[value] = f"input {value.name}"
+        producer_names[value] = f"input {value.name}"
     for place, node in enumerate(nodes):
         name = f"node {place}"
         figure.boxes[name] = FigureBox(node.op_type, node.name or "")
-        figure.edges.update((makers[input_], name) for input_ in node.inputs if input_ in makers)
-        makers.update(dict.fromkeys(node.outputs, name))
+        figure.edges.update(
+            (producer_names[input_], name) for input_ in node.inputs if input_ in producer_names
+        )
+        producer_names.update(dict.fromkeys(node.outputs, name))
     for value in model.graph.outputs:
         name = f"output {value.name}"
         figure.boxes[name] = FigureBox(_typed(value), end=True)
-        if value in makers:
-            figure.edges.add((makers[value], name))
+        if value in producer_names:
+            figure.edges.add((producer_names[value], name))
     return figure
 
 

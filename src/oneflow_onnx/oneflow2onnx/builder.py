@@ -112,7 +112,7 @@ class GraphBuilder:
     ) -> list[Ref]:
         """Append a node with several outputs, given by their types; None leaves one out."""
         require_operator(name, self.opset)
-        inputs, restored = self._widened(name, list(inputs))
+        inputs, restored = self._promoted(name, list(inputs))
         while inputs and inputs[-1] is None:
             inputs.pop()
         wide = [
@@ -189,33 +189,33 @@ class GraphBuilder:
         """Collect the nodes of a subgraph in a list of their own."""
         outer, around = self.nodes, {name: getattr(self, name) for name in _SCOPED}
         self.nodes = []
-        for name, facts in around.items():
-            setattr(self, name, facts.copy())
+        for name, tables in around.items():
+            setattr(self, name, tables.copy())
         try:
             yield self.nodes
         finally:
             self.nodes = outer
-            for name, facts in around.items():
-                setattr(self, name, facts)
+            for name, tables in around.items():
+                setattr(self, name, tables)
 
-    def _widened(
+    def _promoted(
         self, name: str, inputs: list[Ref | None]
     ) -> tuple[list[Ref | None], dict[int, np.dtype]]:
         """The inputs in types that the operator takes, and the types of outputs that follow."""
-        declared, results = type_parameters(name, self.opset)
+        type_names, results = type_parameters(name, self.opset)
         changed: dict[str, np.dtype] = {}
         for place, operand in enumerate(inputs):
             if operand is None:
                 continue
             dtype = computing_type(name, self.opset, place, operand.dtype)
             if dtype != operand.dtype:
-                changed[declared[min(place, len(declared) - 1)]] = dtype
+                changed[type_names[min(place, len(type_names) - 1)]] = dtype
         if not changed:
             return inputs, {}
         cast = [
             self.cast(operand, changed[parameter])
             if operand is not None
-            and (parameter := declared[min(place, len(declared) - 1)]) in changed
+            and (parameter := type_names[min(place, len(type_names) - 1)]) in changed
             else operand
             for place, operand in enumerate(inputs)
         ]
@@ -333,8 +333,8 @@ class GraphBuilder:
             return None
         a, up, b, c = line
         result = self.size(source) if source in self._origins else self._computed(source)
-        for name, number, neutral in (("Mul", a, 1), ("Add", up, 0), ("Div", b, 1), ("Add", c, 0)):
-            if number != neutral:
+        for name, number, identity in (("Mul", a, 1), ("Add", up, 0), ("Div", b, 1), ("Add", c, 0)):
+            if number != identity:
                 result = self.op(name, result, self.integers(number))
         return result
 
@@ -352,11 +352,11 @@ def _line(xs: Sequence[int], ys: Sequence[int]) -> tuple[int, int, int, int] | N
     pairs = list(zip(xs, ys, strict=True))
     x, y = pairs[0]
     for to_x, to_y in pairs[1:]:
-        run, rise = to_x - x, to_y - y
-        divisor = math.gcd(run, rise) * (-1 if run < 0 else 1)
-        if not run or not rise:
+        denominator, numerator = to_x - x, to_y - y
+        divisor = math.gcd(denominator, numerator) * (-1 if denominator < 0 else 1)
+        if not denominator or not numerator:
             continue
-        a, b = rise // divisor, run // divisor
+        a, b = numerator // divisor, denominator // divisor
         if a < 0 and b > 1:
             continue  # ONNX divides negative numbers towards 0.
         for up in (0, b - 1):

@@ -16,7 +16,7 @@ from oneflow_onnx.oneflow2onnx.capturing import ExportedModel, capture_call
 from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError
 
 # Captures that differ in nothing but assumed counts. In three of them sizes hardly agree by chance.
-_COUNTINGS = 3
+_NUM_RECORDED = 3
 # Multiples of each size, which most models allow. A line through two points is no proof.
 _FACTORS = (2, 3)
 # Sizes beside these, as factor and term, which tell how a quotient is rounded.
@@ -86,10 +86,10 @@ def captures(
         return step, bool(assumed.found)
 
     multiples = [sizes, *({**sizes, n: sizes[n] * factor} for n in sizes for factor in _FACTORS)]
-    attempts = [at(sizes, 0) for sizes in multiples]
-    steps = [step for step, _ in attempts]
-    if any(has_failed for _, has_failed in attempts):
-        steps += [at(sizes, capture)[0] for capture in range(1, _COUNTINGS)]
+    results = [at(sizes, 0) for sizes in multiples]
+    steps = [step for step, _ in results]
+    if any(has_failed for _, has_failed in results):
+        steps += [at(sizes, capture)[0] for capture in range(1, _NUM_RECORDED)]
     between = []
     # These sizes were not asked for: a model may refuse them with any exception.
     with contextlib.suppress(Exception):

@@ -146,18 +146,18 @@ def _components(
     if not places and "dtype" in operation.attributes:
         re = write(operands)
         return re, [o.filled(b, part.shape, 0, part.dtype) for part in re]
-    together = next((linear for linear in sets if places and places <= linear), None)
-    if together is not None:
+    linear_set = next((linear for linear in sets if places and places <= linear), None)
+    if linear_set is not None:
         imaginary = with_parts(*[1] * len(places))
-        for place in together - places:
+        for place in linear_set - places:
             operand = operands[place]
             imaginary[place] = o.filled(b, operand.shape, 0, operand.dtype)
         return write(with_parts(*[0] * len(places))), write(imaginary)
     if len(places) == 2 and all(frozenset({factor}) in sets for factor in places):
-        four = {which: write(with_parts(*which)) for which in ((0, 0), (1, 1), (0, 1), (1, 0))}
+        products = {which: write(with_parts(*which)) for which in ((0, 0), (1, 1), (0, 1), (1, 0))}
         return (
-            _merged(b, "Sub", four[0, 0], four[1, 1]),
-            _merged(b, "Add", four[0, 1], four[1, 0]),
+            _merged(b, "Sub", products[0, 0], products[1, 1]),
+            _merged(b, "Add", products[0, 1], products[1, 0]),
         )
     raise Unsupported("complex numbers, with which ONNX does not compute")
 

@@ -122,7 +122,7 @@ def emit(
     for place, number in enumerate(trace.results):
         if number in complex_values and emission.outputs[place].value not in emission.failures:
             kind = TracedValue(emission.outputs[place].shape, emission.outputs[place].dtype)
-            output = _refused(emission, f"result {place}", kind, _COMPLEX_RESULT)
+            output = _unsupported_value(emission, f"result {place}", kind, _COMPLEX_RESULT)
             emission.outputs[place] = output
     return emission
 
@@ -138,13 +138,13 @@ def _inputs(
     for number, (kind, _) in trace.inputs.items():
         name = input_names.get(number) or parameter_names[number]
         is_argument = number in input_names
-        declared = kind if is_argument else as_stored(kind)
-        value = ir.Value(name=name, type=ir.TensorType(onnx_type(declared.dtype)))
-        ref = Ref(value, declared.dtype, declared.shape)
+        expected = kind if is_argument else as_stored(kind)
+        value = ir.Value(name=name, type=ir.TensorType(onnx_type(expected.dtype)))
+        ref = Ref(value, expected.dtype, expected.shape)
         if is_argument:
             emission.inputs.append(value)
             if is_complex(kind.dtype):
-                ref = _refused(emission, name, kind, _COMPLEX_ARGUMENT)
+                ref = _unsupported_value(emission, name, kind, _COMPLEX_ARGUMENT)
             values[number] = emission.builder.known(ref)
         else:
             values[number] = ref
@@ -152,7 +152,7 @@ def _inputs(
     return values
 
 
-def _refused(emission: Emission, name: str, kind: TracedValue, reason: str) -> Ref:
+def _unsupported_value(emission: Emission, name: str, kind: TracedValue, reason: str) -> Ref:
     """A value at the border of the graph that ONNX does not allow there."""
     b, kind = emission.builder, as_stored(kind)
     b.scope = b.primitive = name
@@ -191,7 +191,7 @@ def _written(
     if len(plain) == len(shapes):
         types = [result.dtype for result in call.results]
         return [b.constant(np.zeros(*zeros)) for zeros in zip(plain, types, strict=True)]
-    refs, reason = _tried(emission, traced, call, lowerings)
+    refs, reason = _try_lowerings(emission, traced, call, lowerings)
     results = []
     for place, (ref, kind) in enumerate(zip(refs, call.results, strict=True)):
         if ref is None:
@@ -207,11 +207,11 @@ def _written(
     return results
 
 
-def _tried(
+def _try_lowerings(
     emission: Emission, traced: TracedCall, call: Call, lowerings: Mapping[str, Lowering]
 ) -> tuple[list[Ref | None], str | None]:
     """The results of a call, None for those that cannot be given, and why not."""
-    b, nothing = emission.builder, [None] * len(call.results)
+    b, no_results = emission.builder, [None] * len(call.results)
 
     def write(call: Call, operations: Sequence[Operation]) -> list[Ref | None]:
         return _lowered(b, call, operations, lowerings)
@@ -222,9 +222,9 @@ def _tried(
         return write(call, traced.operations), None
     except NeedsOpset as need:
         emission.needs.append(need)
-        return list(nothing), str(need)
+        return list(no_results), str(need)
     except (Unsupported, DynamicSizeError, TypeError) as error:
-        return list(nothing), str(error)
+        return list(no_results), str(error)
 
 
 def _lowered(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from oneflow_onnx.oneflow2onnx.emission import Failure
 
-_ADVICE = (
+_HINT = (
     "What to do: call `model.eval()` if only training needs them; ask for a later opset; write "
     "that part of the model with other operators; or register a handler of your own with "
     "`oneflow_onnx.oneflow2onnx.handler.flow_op`"
@@ -29,7 +29,7 @@ class UnsupportedOperatorsError(RuntimeError):
         super().__init__(
             f"{len(failures)} operators cannot be exported in opset {opset}:\n"
             + "\n".join(rows)
-            + f"\n{_ADVICE}"
+            + f"\n{_HINT}"
         )
         self.failures = tuple(failures)
         self.opset = opset

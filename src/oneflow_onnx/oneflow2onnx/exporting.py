@@ -140,10 +140,10 @@ def _log_counts(trace: Trace, emission: Emission) -> None:
 
 
 def _check_opset(opset: int | None) -> None:
-    newest = newest_opset()
-    if opset is not None and not OLDEST_OPSET <= opset <= newest:
+    latest = newest_opset()
+    if opset is not None and not OLDEST_OPSET <= opset <= latest:
         raise OpsetError(
-            f"`opset` must be from {OLDEST_OPSET} to {newest}, which is the newest that the "
+            f"`opset` must be from {OLDEST_OPSET} to {latest}, which is the newest that the "
             f"installed onnx knows, got {opset}"
         )
 

@@ -32,8 +32,8 @@ def repeat(
     kinds = [(ref.shape, ref.dtype) for ref in carried]
 
     def body(inputs: list[Ref]) -> list[Ref]:
-        number, goes_on, *values = inputs
-        return [goes_on, *step(number, values)]
+        number, is_active, *values = inputs
+        return [is_active, *step(number, values)]
 
     graph = b.subgraph("body", [((), INT64), ((), BOOL), *kinds], body)
     return b.multiple("Loop", [b.number(count), None, *carried], kinds, body=graph)

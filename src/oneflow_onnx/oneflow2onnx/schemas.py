@@ -84,11 +84,11 @@ def require_result(name: str, opset: int, position: int, dtype: np.dtype) -> Non
         NeedsOpset: it can in a later opset.
         TypeError: it never can.
     """
-    if _gives(name, opset, position, dtype.name):
+    if _can_return(name, opset, position, dtype.name):
         return
     for schema in _history(name):
         later = schema.since_version
-        if later > opset and _gives(name, later, position, dtype.name):
+        if later > opset and _can_return(name, later, position, dtype.name):
             raise NeedsOpset(later, f"`{name}` to {dtype}")
     raise TypeError(f"ONNX's `{name}` gives no {dtype}")
 
@@ -117,19 +117,21 @@ def _history(name: str) -> tuple[onnx.defs.OpSchema, ...]:
 @functools.cache
 def _takes(name: str, opset: int, position: int, dtype_name: str) -> bool:
     schema = onnx.defs.get_schema(name, opset)
-    return _allows(schema, schema.inputs, position, dtype_name)
+    return _is_allowed(schema, schema.inputs, position, dtype_name)
 
 
 @functools.cache
-def _gives(name: str, opset: int, position: int, dtype_name: str) -> bool:
+def _can_return(name: str, opset: int, position: int, dtype_name: str) -> bool:
     schema = onnx.defs.get_schema(name, opset)
-    return _allows(schema, schema.outputs, position, dtype_name)
+    return _is_allowed(schema, schema.outputs, position, dtype_name)
 
 
-def _allows(schema: Any, parameters: Sequence[Any], position: int, dtype_name: str) -> bool:
-    declared = parameters[min(position, len(parameters) - 1)].type_str
+def _is_allowed(schema: Any, parameters: Sequence[Any], position: int, dtype_name: str) -> bool:
+    type_name = parameters[min(position, len(parameters) - 1)].type_str
     allowed = {
         constraint.type_param_str: constraint.allowed_type_strs
         for constraint in schema.type_constraints
     }
-    return f"tensor({_ONNX_NAMES.get(dtype_name, dtype_name)})" in allowed.get(declared, [declared])
+    return f"tensor({_ONNX_NAMES.get(dtype_name, dtype_name)})" in allowed.get(
+        type_name, [type_name]
+    )

@@ -208,8 +208,8 @@ def compare_result(
     close = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
     if close.all():
         return
-    worst = np.abs(np.asarray(a, np.float64) - np.asarray(b, np.float64))
-    text = f"{int((~close).sum())} of {close.size} numbers differ, by up to {worst.max():.3g}"
+    difference = np.abs(np.asarray(a, np.float64) - np.asarray(b, np.float64))
+    text = f"{int((~close).sum())} of {close.size} numbers differ, by up to {difference.max():.3g}"
     if print_outlier:
         places = np.argwhere(~close)[:10]
         rows = [f"  at {tuple(map(int, p))}: {a[tuple(p)]} and {b[tuple(p)]}" for p in places]
@@ -276,8 +276,8 @@ def convert_to_onnx_and_check(
     inputs, outputs = run_onnx(path, [provider], None, ort_optimize, input_tensor_range)
     expected = _call(graph, list(inputs.values()))
     results = [outputs] if len(expected) == 1 else outputs
-    for mine, theirs in zip(results, expected, strict=True):
-        compare_result(mine, theirs, print_outlier=print_outlier)
+    for output, reference in zip(results, expected, strict=True):
+        compare_result(output, reference, print_outlier=print_outlier)
 
 
 def _call(graph: Graph | JobFunction, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -21,21 +21,21 @@ class LoopOptimizer(NodeRewriting):
         places = [
             place
             for place in range(carried, len(node.outputs))
-            if _moves(body.outputs[place + 1], body)
+            if _can_move(body.outputs[place + 1], body)
         ]
         for place in places:
             _move_transpose(node, body, place)
         return bool(places)
 
 
-def _moves(row: ir.Value, body: ir.Graph) -> bool:
+def _can_move(row: ir.Value, body: ir.Graph) -> bool:
     """Return True for what a transpose of a value that the body makes gives, for this only."""
     transpose = made_by(row, "Transpose")
     if transpose is None or row.uses() or permutation(transpose) is None:
         return False
     (source,) = transpose.inputs
-    is_made_here = source is not None and source.producer() is not None and source.graph is body
-    return is_made_here and source not in body.outputs and row in list(body.outputs)
+    is_local = source is not None and source.producer() is not None and source.graph is body
+    return is_local and source not in body.outputs and row in list(body.outputs)
 
 
 def _move_transpose(node: ir.Node, body: ir.Graph, place: int) -> None:

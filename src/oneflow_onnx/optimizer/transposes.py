@@ -52,7 +52,7 @@ class TransposeOptimizer(NodeRewriting):
         (perm,) = perms
         assert perm is not None
         if not all(
-            only_reader(value) if maker is not None else _fits(node, value, len(perm))
+            only_reader(value) if maker is not None else _has_rank(node, value, len(perm))
             for value, maker in transposes.items()
         ):
             return False
@@ -76,7 +76,7 @@ def merge_transposes(node: ir.Node) -> bool:
     return True
 
 
-def _fits(node: ir.Node, value: ir.Value, rank: int) -> bool:
+def _has_rank(node: ir.Node, value: ir.Value, rank: int) -> bool:
     """Return True for a constant that broadcasts to the rank of the transposed operands."""
     array = constant_of(value)
     return array is not None and node.op_type != "Concat" and array.ndim <= rank

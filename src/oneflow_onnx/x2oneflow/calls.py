@@ -74,7 +74,7 @@ def loop(
     """
 
     def step(values: Sequence[Value]) -> list[Value]:
-        return _several(body(*values, *around))
+        return _as_list(body(*values, *around))
 
     examples = _examples(body, around, rows)
     results = repeat(step, trips, condition, carried, rows, examples)
@@ -108,7 +108,7 @@ def scan(
     """
 
     def step(values: Sequence[Value]) -> list[Value]:
-        return _several(body(*values, *around))
+        return _as_list(body(*values, *around))
 
     examples = _examples(body, around, rows)
     results = scan_slices(step, state, scanned, rows, **attributes, examples=examples)
@@ -122,11 +122,11 @@ def _examples(body: Callable[..., Any], around: Sequence[Value], rows: int) -> _
         operands = [*values, *around]
         with flow.no_grad():
             try:
-                return _several(body(*operands))[-rows:]
+                return _as_list(body(*operands))[-rows:]
             except (IndexError, RuntimeError):
                 # The step reads the first of no rows. Sizes that do not depend on their number are
                 # the same for one and for two; the others are 0.
-                one, two = (_several(body(*_filled(operands, size))) for size in (1, 2))
+                one, two = (_as_list(body(*_filled(operands, size))) for size in (1, 2))
         return [_common(*both) for both in zip(one[-rows:], two[-rows:], strict=True)]
 
     return rows_like_those
@@ -148,7 +148,7 @@ def _common(one: Value, two: Value) -> Value:
     return zeros([a if a == b else 0 for a, b in pairs], one)
 
 
-def _several(result: Any) -> list[Value]:
+def _as_list(result: Any) -> list[Value]:
     return list(result) if isinstance(result, tuple) else [result]
 
 
@@ -176,7 +176,7 @@ def _node_call(
     outputs: int,
     attributes: tuple[tuple[str, _Attribute], ...],
 ) -> NodeCall:
-    inputs = [f"x{index}" if there else "" for index, there in enumerate(present)]
+    inputs = [f"x{index}" if is_given else "" for index, is_given in enumerate(present)]
     values: dict[str, Any] = {key: attribute.value for key, attribute in attributes}
     results = [f"y{index}" for index in range(outputs)]
     node = helper.make_node(name, inputs, results, domain=domain, **values)

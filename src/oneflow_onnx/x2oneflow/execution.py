@@ -79,10 +79,10 @@ def run_node(call: NodeCall, environment: dict[str, Value], training: bool) -> S
     if call.operator is None:
         return _run_function(call, operands, training)
     if call.operator.evaluation is not Evaluation.ANY:
-        if _belongs_to_host(call, operands):
+        if _is_on_host(call, operands):
             return _run_on_host(call, operands)
-        operands = _placed(operands, call.operator.host)
-    facts = _facts(call, environment, training)
+        operands = _on_device(operands, call.operator.host)
+    facts = _context_values(call, environment, training)
     returned = call.operator.function(*operands, **call.attributes, **facts)
     results = returned if isinstance(returned, tuple) else (returned,)
     _check_growth(operands, results)
@@ -112,7 +112,7 @@ def _run_function(call: NodeCall, operands: list[Value], training: bool) -> Sequ
     return run_prepared(prepared, dict(zip(prepared.inputs, operands, strict=True)), training)
 
 
-def _belongs_to_host(call: NodeCall, operands: list[Value]) -> bool:
+def _is_on_host(call: NodeCall, operands: list[Value]) -> bool:
     assert call.operator is not None
     if call.operator.evaluation is Evaluation.HOST:
         return True
@@ -145,7 +145,7 @@ def _run_on_host(call: NodeCall, operands: list[Value]) -> list[Value]:
     return [as_tensor(r, tensor) if r is not None and fits_tensor(r) else r for r in results]
 
 
-def _placed(operands: list[Value], host: frozenset[int]) -> list[Value]:
+def _on_device(operands: list[Value], host: frozenset[int]) -> list[Value]:
     """Return `operands` on the host where `host` says so, as tensors otherwise."""
     like = next((value for value in operands if isinstance(value, flow.Tensor)), None)
     return [
@@ -158,7 +158,9 @@ def _placed(operands: list[Value], host: frozenset[int]) -> list[Value]:
     ]
 
 
-def _facts(call: NodeCall, environment: dict[str, Value], training: bool) -> dict[str, Any]:
+def _context_values(
+    call: NodeCall, environment: dict[str, Value], training: bool
+) -> dict[str, Any]:
     """Return what the operator's function wants to know about the call."""
     if not call.context:
         return {}

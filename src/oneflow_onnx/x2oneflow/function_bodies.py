@@ -119,13 +119,15 @@ def _bind(node: onnx.NodeProto, bound: dict[str, onnx.AttributeProto]) -> onnx.N
     for attribute in node.attribute:
         if attribute.ref_attr_name and attribute.ref_attr_name not in bound:
             continue
-        own = copy.attribute.add()
-        own.CopyFrom(bound[attribute.ref_attr_name] if attribute.ref_attr_name else attribute)
-        own.name = attribute.name
-        if own.type == onnx.AttributeProto.GRAPH:
-            inner = [_bind(n, bound) for n in own.g.node]
-            del own.g.node[:]
-            own.g.node.extend(inner)
+        bound_attribute = copy.attribute.add()
+        bound_attribute.CopyFrom(
+            bound[attribute.ref_attr_name] if attribute.ref_attr_name else attribute
+        )
+        bound_attribute.name = attribute.name
+        if bound_attribute.type == onnx.AttributeProto.GRAPH:
+            inner = [_bind(n, bound) for n in bound_attribute.g.node]
+            del bound_attribute.g.node[:]
+            bound_attribute.g.node.extend(inner)
     return copy
 
 
@@ -133,9 +135,9 @@ def _with_defaults(node: onnx.NodeProto, schema: defs.OpSchema) -> onnx.NodeProt
     """Return `node` with the default values of the attributes that it does not give."""
     complete = onnx.NodeProto()
     complete.CopyFrom(node)
-    own_names = {attribute.name for attribute in node.attribute}
+    names = {attribute.name for attribute in node.attribute}
     for name, attribute in schema.attributes.items():
-        if name not in own_names and attribute.default_value.type:
+        if name not in names and attribute.default_value.type:
             complete.attribute.add().CopyFrom(attribute.default_value)
     return complete
 

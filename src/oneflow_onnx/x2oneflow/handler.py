@@ -91,9 +91,15 @@ def onnx_op(name: str) -> Callable[[type[BackendHandler]], type[BackendHandler]]
             raise TypeError(f"handler `{handler.__name__}` has no method version_N")
         for version in versions:
             function = _function(name, getattr(handler, f"version_{version}"))
-            nothing: frozenset[int] = frozenset()
+            no_positions: frozenset[int] = frozenset()
             record = Operator(
-                handler.DOMAIN, name, version, function, nothing, Evaluation.TENSORS, nothing
+                handler.DOMAIN,
+                name,
+                version,
+                function,
+                no_positions,
+                Evaluation.TENSORS,
+                no_positions,
             )
             add_operator(record, replace=True)
         return handler

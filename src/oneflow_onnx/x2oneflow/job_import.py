@@ -62,11 +62,11 @@ def blobs_from_onnx(
     if inputs is None:
         raise TypeError("in a job, `from_onnx` needs the blobs that the model takes as `inputs`")
     prepared = GraphPreparer(model).prepare_model()
-    declared = ModelInputs.of(model, prepared)
+    graph_inputs = ModelInputs.of(model, prepared)
     if isinstance(inputs, Mapping):
-        bound = declared.bind(**inputs)
+        bound = graph_inputs.bind(**inputs)
     else:
-        bound = declared.bind(*(inputs if isinstance(inputs, list | tuple) else [inputs]))
+        bound = graph_inputs.bind(*(inputs if isinstance(inputs, list | tuple) else [inputs]))
     kinds = {name: kind for name, kind in classify(prepared).items() if kind is not Kind.CONSTANT}
     arrays = {name: prepared.constants.pop(name) for name in kinds}
     state = {name: _variable(name, arrays[name], kind) for name, kind in kinds.items()}

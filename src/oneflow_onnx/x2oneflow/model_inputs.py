@@ -76,11 +76,11 @@ def _check_input(declared: onnx.ValueInfoProto, value: Value) -> None:
         d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else None
         for d in tensor_type.shape.dim
     ]
-    fits = len(sizes) == len(value.shape) and all(
+    is_match = len(sizes) == len(value.shape) and all(
         size is None or size == actual for size, actual in zip(sizes, value.shape, strict=True)
     )
-    if not fits:
-        shown = [d.dim_param or d.dim_value or "?" for d in tensor_type.shape.dim]
+    if not is_match:
+        expected = [d.dim_param or d.dim_value or "?" for d in tensor_type.shape.dim]
         raise ValueError(
-            f"input `{declared.name}` must have the shape {shown}, not {list(value.shape)}"
+            f"input `{declared.name}` must have the shape {expected}, not {list(value.shape)}"
         )

@@ -262,14 +262,14 @@ class GraphPreparer:
             try:
                 call.attributes = call.operator.check_attributes(attributes)
             except NotImplementedError as error:
-                return self._refuse(call, str(error))
+                return self._mark_unsupported(call, str(error))
             return call
         call.expansion = FunctionExpansion.find(node, call.opset, self.prepare_body)
         if call.expansion is None and (node.op_type != "Constant" or node.domain):
-            return self._refuse(call, "no handler")
+            return self._mark_unsupported(call, "no handler")
         return call
 
-    def _refuse(self, call: NodeCall, reason: str) -> None:
+    def _mark_unsupported(self, call: NodeCall, reason: str) -> None:
         domain = call.node.domain or "ai.onnx"
         self.unsupported.append(f"{call.label}, operator set {domain} {call.opset}: {reason}")
 
@@ -339,16 +339,16 @@ def _constant(attributes: dict[str, Any]) -> np.ndarray:
 
 def _in_order(nodes: list[onnx.NodeProto]) -> list[onnx.NodeProto]:
     """Return `nodes` sorted so that each comes after those whose results it reads."""
-    maker: dict[str, int] = {}
+    producer: dict[str, int] = {}
     for index, node in enumerate(nodes):
         for name in node.output:
-            if name and maker.setdefault(name, index) != index:
+            if name and producer.setdefault(name, index) != index:
                 raise ValueError(f"two nodes have an output named `{name}`")
     edges = {
-        index: {maker[name] for name in _names_read(node) if name in maker}
+        index: {producer[name] for name in _names_read(node) if name in producer}
         for index, node in enumerate(nodes)
     }
-    if all(before < index for index, befores in edges.items() for before in befores):
+    if all(before < index for index, sources in edges.items() for before in sources):
         return nodes
     try:
         return [nodes[index] for index in graphlib.TopologicalSorter(edges).static_order()]

@@ -23,7 +23,7 @@ _MASKING = {"Add", "Sub", "Mul", "Where", "Attention", "Reshape", "Transpose", "
 _HIDDEN = -1000.0
 
 # Operators that cut an initial state of zeros into the states of layers and directions.
-_MOVES = {"Slice", "Split", "Squeeze", "Unsqueeze", "Expand", "Identity"}
+_LAYOUT = {"Slice", "Split", "Squeeze", "Unsqueeze", "Expand", "Identity"}
 
 
 class Kind(Enum):
@@ -52,10 +52,10 @@ def classify(prepared: PreparedGraph) -> dict[str, Kind]:
     fixed = prepared.literals if weights - prepared.literals else set()
     if prepared.buffers is not None:
         fixed = prepared.literals | prepared.buffers
-        stated = {
+        fixed_initial = {
             name for name, array in prepared.constants.items() if _can_train(array, uses[name])
         }
-        weights |= stated - fixed
+        weights |= fixed_initial - fixed
     small = {name for name in prepared.literals if prepared.constants[name].size <= _SHAPE_LIKE}
     buffers = {n: Kind.CONSTANT if n in small else Kind.BUFFER for n in weights & fixed}
     return kinds | dict.fromkeys(weights, Kind.PARAMETER) | buffers
@@ -68,10 +68,10 @@ def _uses(prepared: PreparedGraph) -> Iterator[tuple[str, tuple[str, int, bool]]
         if name_of_use == "Gather" and call.node.input[1] in inner.constants:
             name_of_use = "Slice"  # Its entries are fixed, so it reads no table.
         for position, name in enumerate(call.node.input):
-            held = call.operator is not None and (
+            is_constant = call.operator is not None and (
                 position in call.operator.constant or position in call.operator.host
             )
-            yield name, (name_of_use, position, not held)
+            yield name, (name_of_use, position, not is_constant)
 
 
 def _kind(array: np.ndarray, uses: list[tuple[str, int, bool]]) -> Kind:
@@ -86,9 +86,9 @@ def _kind(array: np.ndarray, uses: list[tuple[str, int, bool]]) -> Kind:
         return Kind.CONSTANT
     if array.size == 1 and set(trained) <= _ARITHMETIC:
         return Kind.CONSTANT
-    if set(trained) <= _MOVES and not array.any():
+    if set(trained) <= _LAYOUT and not array.any():
         return Kind.CONSTANT
-    if set(trained) <= _MASKING | _MOVES and _is_mask(array):
+    if set(trained) <= _MASKING | _LAYOUT and _is_mask(array):
         return Kind.BUFFER
     return Kind.PARAMETER
 

@@ -154,7 +154,7 @@ def check_host_operands(operands: Sequence[Any]) -> None:
         shape = ()
     check_size(shape, _MOST_ON_HOST)
     texts = [array for array in arrays if array.dtype.kind in "OSU" and array.size]
-    longest = sum(max(len(str(letters)) for letters in text.flat) for text in texts)
+    longest = sum(max(len(str(text_element)) for text_element in text.flat) for text in texts)
     check_size([longest * math.prod(shape)], _MOST_ON_HOST)
 
 

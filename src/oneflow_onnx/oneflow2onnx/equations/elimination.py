@@ -24,7 +24,7 @@ from oneflow_onnx.oneflow2onnx.reference import Ref
 INT32 = np.dtype(np.int32)
 
 
-def _exchanged(x: Formula, row: Formula, one: Formula, other: Formula) -> Formula:
+def _swap_rows(x: Formula, row: Formula, one: Formula, other: Formula) -> Formula:
     """`x` with two rows exchanged; `other` may differ from matrix to matrix: [..., 1, 1]."""
     at_one, at_other = row.equals(one), row.equals(other)
     first, second = x.at(one, -2), at_other.where(x, 0).reduced("ReduceSum", -2)
@@ -49,7 +49,7 @@ def _lu(b: GraphBuilder, equation: Equation) -> list[Ref]:
         dim = sizes.ref.rank - 2
         shape = (*batch, 1, 1)
         place = Formula(b, b.op("ArgMax", sizes.ref, shape=shape, dtype=INT64, axis=dim))
-        a, order = (_exchanged(matrix, row, k, place) for matrix in (a, order))
+        a, order = (_swap_rows(matrix, row, k, place) for matrix in (a, order))
         current = a.at(k, -1)
         pivot = current.at(k, -2)
         factors = (row > k).where(current / pivot.equals(0).where(1, pivot), 0)
@@ -72,7 +72,7 @@ def _permutation(b: GraphBuilder, equation: Equation) -> Ref:
     others = Formula(b, o.unsqueeze(b, b.cast(pivots, INT64), [pivots.rank]))
 
     def step(k: Formula, values: list[Formula]) -> list[Formula]:
-        return [_exchanged(values[0], row, k, others.at(k, -2))]
+        return [_swap_rows(values[0], row, k, others.at(k, -2))]
 
     (order,) = repeated(pivots.shape[-1], [row.expanded(*batch, rows, 1)], step)
     return b.cast(o.squeeze(b, order.ref, [order.ref.rank - 1]), equation.dtype)

@@ -52,10 +52,10 @@ def _gather(b: GraphBuilder, equation: Equation) -> Ref:
     return o.transpose(b, taken, _order(numbers.offset_dims, len(batch), len(rest)))
 
 
-def _order(offset_dims: Sequence[int], lead: int, rest: int) -> list[int]:
+def _order(offset_dims: Sequence[int], num_indices: int, rest: int) -> list[int]:
     """The places of the dimensions of the indices, and of those of the slices, in the result."""
-    indices, slices = iter(range(lead)), iter(range(lead, lead + rest))
-    return [next(slices) if d in offset_dims else next(indices) for d in range(lead + rest)]
+    indices, slices = iter(range(num_indices)), iter(range(num_indices, num_indices + rest))
+    return [next(slices) if d in offset_dims else next(indices) for d in range(num_indices + rest)]
 
 
 def _is_aligned(equation: Equation, x: Ref, starts: Ref) -> bool:
@@ -86,8 +86,8 @@ def _gather_blocks(b: GraphBuilder, equation: Equation, x: Ref, starts: Ref) -> 
     """Blocks of any sizes: elements of the flattened tensor, at positions that are computed."""
     numbers, sizes = equation["dimension_numbers"], equation["slice_sizes"]
     batch, batching = starts.shape[:-1], list(numbers.operand_batching_dims)
-    gone = {*numbers.collapsed_slice_dims, *batching}
-    windows = [d for d in range(x.rank) if d not in gone]
+    removed = {*numbers.collapsed_slice_dims, *batching}
+    windows = [d for d in range(x.rank) if d not in removed]
     shape = (*batch, *(sizes[d] for d in windows))
     position = b.constant(np.int64(0))
     for dim in range(x.rank):
@@ -110,8 +110,8 @@ def _gather_blocks(b: GraphBuilder, equation: Equation, x: Ref, starts: Ref) -> 
 
 def _along(b: GraphBuilder, shape: Shape, dim: int) -> Ref:
     """The numbers from 0 along one dimension of a shape, the others being 1."""
-    placed = [size if d == dim else 1 for d, size in enumerate(shape)]
-    return o.reshape(b, o.positions(b, shape[dim]), placed)
+    view_shape = [size if d == dim else 1 for d, size in enumerate(shape)]
+    return o.reshape(b, o.positions(b, shape[dim]), view_shape)
 
 
 def _in_bounds(b: GraphBuilder, equation: Equation, x: Ref, starts: Ref) -> Ref:
@@ -143,19 +143,19 @@ def _scatter(b: GraphBuilder, equation: Equation) -> Ref:
     moved = o.transpose(b, x, order)
     starts = b.cast(starts, INT64)
     # Updates out of range are dropped: they go to a spare row, which is cut off again.
-    drops = "FILL_OR_DROP" in str(equation["mode"]) and starts.constant is None
-    if drops:
-        starts, moved = _with_spare_row(b, starts, moved, len(dims))
+    drop_outside = "FILL_OR_DROP" in str(equation["mode"]) and starts.constant is None
+    if drop_outside:
+        starts, moved = _pad_row(b, starts, moved, len(dims))
     result = b.op(
         "ScatterND", moved, starts, values, shape=moved.shape, dtype=x.dtype, reduction=reduction
     )
-    if drops:
+    if drop_outside:
         sizes = [x.shape[d] for d in dims]
         result = o.slice_(b, result, range(len(dims)), [0] * len(dims), sizes)
     return o.transpose(b, result, np.argsort(order).tolist())
 
 
-def _with_spare_row(b: GraphBuilder, starts: Ref, moved: Ref, count: int) -> tuple[Ref, Ref]:
+def _pad_row(b: GraphBuilder, starts: Ref, moved: Ref, count: int) -> tuple[Ref, Ref]:
     """Positions with those out of range at the end, and the tensor with one more row there."""
     sizes = b.sizes(moved.shape[:count])
     below = b.op("Less", starts, b.constant(0, INT64), dtype=BOOL)

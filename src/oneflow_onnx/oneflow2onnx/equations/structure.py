@@ -11,7 +11,7 @@ from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
 from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation_lowering
 from oneflow_onnx.oneflow2onnx.loops import scan
 from oneflow_onnx.oneflow2onnx.lowering import Unsupported
-from oneflow_onnx.oneflow2onnx.lowerings.movement import flipped, spread, written
+from oneflow_onnx.oneflow2onnx.lowerings.movement import flipped, pad_interior, written
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.sizes import Dim, product
 
@@ -37,10 +37,10 @@ def _transpose(b: GraphBuilder, equation: Equation) -> Ref:
 @equation_lowering("broadcast_in_dim")
 def _broadcast(b: GraphBuilder, equation: Equation) -> Ref:
     x, shape = equation.operands[0], equation.shape
-    placed: list[Dim] = [1] * len(shape)
+    view_shape: list[Dim] = [1] * len(shape)
     for dim, place in enumerate(equation["broadcast_dimensions"]):
-        placed[place] = x.shape[dim]
-    return o.expand(b, o.reshape(b, x, placed), shape)
+        view_shape[place] = x.shape[dim]
+    return o.expand(b, o.reshape(b, x, view_shape), shape)
 
 
 @equation_lowering("concatenate")
@@ -75,7 +75,7 @@ def _rev(b: GraphBuilder, equation: Equation) -> Ref:
 def _pad(b: GraphBuilder, equation: Equation) -> Ref:
     x, value = equation.operands
     low, high, interior = zip(*equation["padding_config"], strict=True)
-    return o.pad(b, spread(b, x, value, interior), value, low, high)
+    return o.pad(b, pad_interior(b, x, value, interior), value, low, high)
 
 
 @equation_lowering("slice")
@@ -104,8 +104,8 @@ def _dynamic_update_slice(b: GraphBuilder, equation: Equation) -> Ref:
 def _iota(b: GraphBuilder, equation: Equation) -> Ref:
     dim, shape = equation["dimension"], equation.shape
     along = b.cast(o.positions(b, shape[dim]), equation.dtype)
-    placed = [size if d == dim else 1 for d, size in enumerate(shape)]
-    return o.expand(b, o.reshape(b, along, placed), shape)
+    view_shape = [size if d == dim else 1 for d, size in enumerate(shape)]
+    return o.expand(b, o.reshape(b, along, view_shape), shape)
 
 
 @equation_lowering("reduce_sum", "reduce_max", "reduce_min", "reduce_prod")
@@ -166,11 +166,11 @@ def _cumulative(b: GraphBuilder, equation: Equation) -> Ref:
 def _by_rows(b: GraphBuilder, x: Ref, dim: int, operator: str, reverse: bool) -> Ref:
     """Each element with all before it, a row at a time."""
     rows = o.move_first(b, x, dim)
-    start = o.filled(b, rows.shape[1:], _neutral(operator, x), x.dtype)
+    start = o.filled(b, rows.shape[1:], _identity_value(operator, x), x.dtype)
 
     def step(values: list[Ref]) -> list[Ref]:
-        so_far = b.op(operator, *values)
-        return [so_far, so_far]
+        reduced = b.op(operator, *values)
+        return [reduced, reduced]
 
     kinds = [(start.shape, start.dtype)]
     return o.move_first_back(
@@ -178,7 +178,7 @@ def _by_rows(b: GraphBuilder, x: Ref, dim: int, operator: str, reverse: bool) ->
     )
 
 
-def _neutral(operator: str, x: Ref) -> float:
+def _identity_value(operator: str, x: Ref) -> float:
     """The number that an operator leaves the other operand with."""
     return 1 if operator == "Mul" else o.extreme(x.dtype, largest=operator == "Min")
 

@@ -83,8 +83,8 @@ def _elu(b: GraphBuilder, call: Call) -> Ref:
     if i == 1 / a and s == 1 and b.opset >= 12:
         return b.op("Celu", x, alpha=a)
     zero = b.constant(0, x.dtype)
-    grown = b.op("Exp", b.op("Mul", b.op("Min", x, zero), b.constant(i, x.dtype)))
-    below = b.op("Mul", b.op("Sub", grown, b.constant(1, x.dtype)), b.constant(a, x.dtype))
+    exponential = b.op("Exp", b.op("Mul", b.op("Min", x, zero), b.constant(i, x.dtype)))
+    below = b.op("Mul", b.op("Sub", exponential, b.constant(1, x.dtype)), b.constant(a, x.dtype))
     both = b.op("Add", b.op("Max", x, zero), below)
     return both if s == 1 else b.op("Mul", both, b.constant(s, x.dtype))
 

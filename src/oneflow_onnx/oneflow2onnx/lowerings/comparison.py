@@ -41,10 +41,10 @@ def _or_equal(b: GraphBuilder, name: str, x: Ref, y: Ref) -> Ref:
     if b.opset >= 12:
         return b.op(f"{name}OrEqual", x, y, dtype=BOOL)
     if not x.is_float:
-        opposite = "Greater" if name == "Less" else "Less"
-        return b.op("Not", b.op(opposite, x, y, dtype=BOOL))
-    either = b.op(name, x, y, dtype=BOOL), b.op("Equal", x, y, dtype=BOOL)
-    return b.op("Or", *either)
+        reverse = "Greater" if name == "Less" else "Less"
+        return b.op("Not", b.op(reverse, x, y, dtype=BOOL))
+    conditions = b.op(name, x, y, dtype=BOOL), b.op("Equal", x, y, dtype=BOOL)
+    return b.op("Or", *conditions)
 
 
 def _logic(name: str) -> Lowering:

@@ -70,17 +70,17 @@ def _padded(b: GraphBuilder, x: Ref, padding: Sequence[tuple[int, int]]) -> tupl
 
 def _transposed_pads(call: Call, kernel: Sequence[int]) -> tuple[list[int], list[int]]:
     """The padding of a transposed convolution, and what is added at its end."""
-    lows, highs, extras = [], [], []
+    low_crop, high_crop, extras = [], [], []
     for place, (low, _) in enumerate(call["padding"]):
-        step, spread = call["stride"][place], call["dilation"][place]
+        step, dilation = call["stride"][place], call["dilation"][place]
         length = call.operands[0].shape[place + 2]
-        span = spread * (kernel[place] - 1) + 1
+        span = dilation * (kernel[place] - 1) + 1
         full = combine(length, 0, lambda n, _, step=step, span=span: step * (n - 1) + span)
         total = combine(full, call["size"][place], lambda one, other: one - other)
         (cut,) = require_static([total], "the padding of a transposed convolution")
         if low < 0:
             raise Unsupported("transposed convolutions with negative padding")
-        lows.append(low)
-        highs.append(max(cut - low, 0))
+        low_crop.append(low)
+        high_crop.append(max(cut - low, 0))
         extras.append(max(low - cut, 0))
-    return lows + highs, extras
+    return low_crop + high_crop, extras

@@ -34,9 +34,9 @@ def _nms_mask(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
         dtype=INT64,
     )
     box_numbers = o.reshape(b, o.slice_(b, selected, [1], [2], [1]), (-1,))
-    nothing = o.filled(b, [count], 0, INT64)
+    zeros = o.filled(b, [count], 0, INT64)
     ones = b.op("Add", b.op("Mul", box_numbers, b.constant(0)), b.constant(1))
-    mask = o.scatter_elements(b, nothing, box_numbers, ones, 0)
+    mask = o.scatter_elements(b, zeros, box_numbers, ones, 0)
     return order, b.cast(o.gather(b, mask, order, 0), BOOL)
 
 

@@ -202,8 +202,8 @@ def _is_rounded_up(b: GraphBuilder, rest: Ref, y: Ref) -> Ref:
     """Return where division towards 0, which leaves `rest`, is above division rounded down."""
     zero, truth = b.constant(0, y.dtype), np.dtype(bool)
     negative = [b.op("Less", number, zero, dtype=truth) for number in (rest, y)]
-    differ = b.op("Xor", *negative, dtype=truth)
-    return b.op("And", differ, b.op("Not", b.op("Equal", rest, zero, dtype=truth)))
+    has_other_sign = b.op("Xor", *negative, dtype=truth)
+    return b.op("And", has_other_sign, b.op("Not", b.op("Equal", rest, zero, dtype=truth)))
 
 
 @lowering("floor_divide", "integer_floor_divide")

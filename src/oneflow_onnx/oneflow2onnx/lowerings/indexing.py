@@ -61,12 +61,12 @@ def _index(b: GraphBuilder, call: Call) -> Ref:
     return o.transpose(b, taken, _result_order(dims, len(batch), len(rest)))
 
 
-def _result_order(dims: tuple[int, ...], lead: int, rest: int) -> list[int]:
+def _result_order(dims: tuple[int, ...], num_indices: int, rest: int) -> list[int]:
     """The dimensions of index tensors go in place of `dims`, or first if they are apart."""
-    together = dims == tuple(range(dims[0], dims[-1] + 1))
-    before = dims[0] if together else 0
-    others = list(range(lead, lead + rest))
-    return [*others[:before], *range(lead), *others[before:]]
+    is_contiguous = dims == tuple(range(dims[0], dims[-1] + 1))
+    before = dims[0] if is_contiguous else 0
+    others = list(range(num_indices, num_indices + rest))
+    return [*others[:before], *range(num_indices), *others[before:]]
 
 
 @lowering("index_put")
@@ -130,14 +130,14 @@ def _larger(source: Ref, index: Ref) -> tuple:
     return source.shape if source.rank else index.shape
 
 
-for _primitive, _how in {
+for _primitive, _reduction in {
     "scatter": None,
     "scatter_add": "add",
     "scatter_multiply": "mul",
     "scatter_amax": "max",
     "scatter_amin": "min",
 }.items():
-    lowering(_primitive)(_scatter(_how))
+    lowering(_primitive)(_scatter(_reduction))
 
 
 @lowering("bag_offsets")
@@ -157,12 +157,12 @@ def _embedding_bag(b: GraphBuilder, call: Call) -> Ref:
     offsets = o.slice_(b, offsets, [0], [0], [bags])
     before = b.op("Less", place, o.unsqueeze(b, offsets, [1]), dtype=BOOL)
     # A bag reaches up to the start of the next one.
-    begun = b.cast(b.op("Not", before), INT64)
-    bag = b.op("Sub", o.reduce(b, "ReduceSum", begun, [0]), b.constant(1, INT64))
+    has_started = b.cast(b.op("Not", before), INT64)
+    bag = b.op("Sub", o.reduce(b, "ReduceSum", has_started, [0]), b.constant(1, INT64))
     member = b.op("Equal", bag, o.unsqueeze(b, o.positions(b, bags), [1]), dtype=BOOL)
     padding = b.constant(call["padding"], indices.dtype)
-    counted = b.op("Not", b.op("Equal", indices, padding, dtype=BOOL))
-    member = b.op("And", member, o.unsqueeze(b, counted, [0]))
+    is_valid = b.op("Not", b.op("Equal", indices, padding, dtype=BOOL))
+    member = b.op("And", member, o.unsqueeze(b, is_valid, [0]))
     if end is not None:
         member = b.op("And", member, b.op("Less", place, end, dtype=BOOL))
     rows = o.gather(b, weight, indices, 0)

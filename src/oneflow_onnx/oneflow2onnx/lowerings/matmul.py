@@ -60,7 +60,7 @@ def _bilinear(b: GraphBuilder, call: Call) -> Ref:
 @lowering("einsum")
 def _einsum(b: GraphBuilder, call: Call) -> Ref:
     labels = sorted({label for part in call["inputs"] for label in part})
-    letters = dict(zip(labels, string.ascii_letters, strict=False))
+    symbols = dict(zip(labels, string.ascii_letters, strict=False))
     sizes: dict = {}
     for operand, part in zip(call.operands, call["inputs"], strict=True):
         sizes.update({key: n for key, n in zip(part, operand.shape, strict=True) if n != 1})
@@ -69,8 +69,8 @@ def _einsum(b: GraphBuilder, call: Call) -> Ref:
         # A size of 1 broadcasts.
         single = [d for d, key in enumerate(part) if operand.shape[d] == 1 and key in sizes]
         operands.append(o.squeeze(b, operand, single))
-        terms.append("".join(letters[key] for d, key in enumerate(part) if d not in single))
-    equation = f"{','.join(terms)}->{''.join(letters[key] for key in call['output'])}"
+        terms.append("".join(symbols[key] for d, key in enumerate(part) if d not in single))
+    equation = f"{','.join(terms)}->{''.join(symbols[key] for key in call['output'])}"
     return b.op("Einsum", *operands, shape=call.result.shape, equation=equation)
 
 

@@ -18,9 +18,9 @@ from oneflow_onnx.oneflow2onnx.sizes import Dim, Shape, Size, combine, product, 
 @lowering("reshape")
 def _reshape(b: GraphBuilder, call: Call) -> Ref:
     (x,), shape = call.operands, call["shape"]
-    dropped = _ones_between(shape, x.shape)
-    if dropped:
-        return o.squeeze(b, x, dropped)
+    squeezed = _ones_between(shape, x.shape)
+    if squeezed:
+        return o.squeeze(b, x, squeezed)
     added = _ones_between(x.shape, shape)
     return o.unsqueeze(b, x, added) if added else o.reshape(b, x, shape)
 
@@ -185,10 +185,10 @@ def flipped(b: GraphBuilder, x: Ref, dims: tuple[int, ...]) -> Ref:
 @lowering("pad")
 def _pad(b: GraphBuilder, call: Call) -> Ref:
     x, value = call.operands
-    return o.pad(b, spread(b, x, value, call["interior"]), value, call["low"], call["high"])
+    return o.pad(b, pad_interior(b, x, value, call["interior"]), value, call["low"], call["high"])
 
 
-def spread(b: GraphBuilder, x: Ref, value: Ref, interior: Sequence[int]) -> Ref:
+def pad_interior(b: GraphBuilder, x: Ref, value: Ref, interior: Sequence[int]) -> Ref:
     """`x` with `interior` numbers between its elements."""
     for dim, count in enumerate(interior):
         if not count:

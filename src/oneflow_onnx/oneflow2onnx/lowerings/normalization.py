@@ -72,9 +72,9 @@ def _is(x: Ref, number: float) -> bool:
 def _normalize(b: GraphBuilder, call: Call) -> Ref:
     x, mean, variance, weight, bias, eps = call.operands
     moments = call.made_by(mean, "moments")
-    own = moments is not None and moments.operands[0] is x
+    are_of_x = moments is not None and moments.operands[0] is x
     dims = call["dims"]
-    if own and eps.constant is not None:
+    if are_of_x and eps.constant is not None:
         if dims == tuple(range(x.rank - len(dims), x.rank)) and b.opset >= 17:
             layer = _layer_norm(b, call)
             if layer is not None:
@@ -138,21 +138,25 @@ def _group_norm(b: GraphBuilder, call: Call) -> Ref:
 def _group_normalization(b: GraphBuilder, call: Call, epsilon: float) -> Ref | None:
     """The operator on the tensor before its channels were parted; None where it is not that."""
     x, _, _, weight, bias, _ = call.operands
-    parted = call.made_by(x, "reshape")
+    reshaped = call.made_by(x, "reshape")
     sources = [call.made_by(vector, "reshape") for vector in (weight, bias)]
-    if b.opset < 21 or parted is None or None in sources:
+    if b.opset < 21 or reshaped is None or None in sources:
         return None
-    unparted = parted.operands[0]
+    original = reshaped.operands[0]
     vectors = [source.operands[0] for source in sources if source is not None]
     channels = combine(x.shape[1], x.shape[2], lambda one, other: one * other)
-    fits = unparted.rank == x.rank - 1 and unparted.shape == (x.shape[0], channels, *x.shape[3:])
-    if not fits or any(vector.shape != (channels,) for vector in vectors):
+    is_match = original.rank == x.rank - 1 and original.shape == (
+        x.shape[0],
+        channels,
+        *x.shape[3:],
+    )
+    if not is_match or any(vector.shape != (channels,) for vector in vectors):
         return None
     result = b.op(
         "GroupNormalization",
-        unparted,
+        original,
         *vectors,
-        shape=unparted.shape,
+        shape=original.shape,
         epsilon=epsilon,
         num_groups=x.shape[1],
     )

@@ -73,7 +73,7 @@ def _cumulative_extreme(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
     is_max, dim = call.primitive == "cummax", call["dim"]
     first = o.move_first(b, x, dim)
     kinds = [(first.shape[1:], dtype) for dtype in (x.dtype, INT64)]
-    worst = o.extreme(x.dtype, largest=not is_max)
+    fill = o.extreme(x.dtype, largest=not is_max)
 
     def step(values: list[Ref]) -> list[Ref]:
         best, index, number, element = values
@@ -84,7 +84,7 @@ def _cumulative_extreme(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
         best, index = o.where(b, later, element, best), o.where(b, later, number, index)
         return [best, index, b.op("Add", number, b.constant(np.int64(1))), best, index]
 
-    values = zip(kinds, (worst, 0), strict=True)
+    values = zip(kinds, (fill, 0), strict=True)
     start = [o.filled(b, shape, value, dtype) for (shape, dtype), value in values]
     carried = [*start, b.constant(np.int64(0))]
     *_, values, places = scan(b, carried, [first], kinds, x.shape[dim], False, step)

@@ -26,17 +26,17 @@ class _Planes:
         batch = moved.shape[: len(others)]
         # ONNX pools tensors with a batch and channels.
         self._kept = batch if len(batch) == 2 else (1, product(batch))
-        self._lead = batch
+        self._batch = batch
         self.x = o.reshape(b, moved, (*self._kept, *moved.shape[len(others) :]))
 
     def shape(self, result: Shape) -> Shape:
         """The shape of a result of the final shape `result`, as ONNX gives it."""
         moved = [result[dim] for dim in self._order]
-        return (*self._kept, *moved[len(self._lead) :])
+        return (*self._kept, *moved[len(self._batch) :])
 
     def restore(self, y: Ref) -> Ref:
         """A result in the original order of dimensions."""
-        y = o.reshape(self._b, y, (*self._lead, *y.shape[2:]))
+        y = o.reshape(self._b, y, (*self._batch, *y.shape[2:]))
         return o.transpose(self._b, y, np.argsort(self._order).tolist())
 
 
@@ -53,7 +53,7 @@ def _dilations(call: Call) -> dict[str, Any]:
     return {"dilations": list(call["dilation"])} if set(call["dilation"]) != {1} else {}
 
 
-def _is_whole(call: Call) -> bool:
+def _is_global(call: Call) -> bool:
     """Return True if there is one window: all of its dimensions, which are symbolic."""
     sizes = [call.operands[0].shape[dim] for dim in call["dims"]]
     is_global = has_size(sizes) and sizes == list(call["kernel"])
@@ -62,7 +62,7 @@ def _is_whole(call: Call) -> bool:
 
 @lowering("max_pool")
 def _max_pool(b: GraphBuilder, call: Call) -> Ref:
-    if _is_whole(call):
+    if _is_global(call):
         return o.reduce(b, "ReduceMax", call.operands[0], call["dims"])
     planes = _Planes(b, call.operands[0], call["dims"])
     shape = planes.shape(call.result.shape)
@@ -85,7 +85,7 @@ def _max_pool_with_indices(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
 
 @lowering("window_sum")
 def _window_sum(b: GraphBuilder, call: Call) -> Ref:
-    if _is_whole(call):
+    if _is_global(call):
         return o.reduce(b, "ReduceSum", call.operands[0], call["dims"])
     mean = averages(b, call, count_include_pad=True)
     return b.op("Mul", mean, b.constant(math.prod(call["kernel"]), mean.dtype))
@@ -110,16 +110,12 @@ def average_of_quotient(b: GraphBuilder, call: Call) -> Ref | None:
     count = math.prod(windows["kernel"])
     if divisor.constant is not None and divisor.constant.size == 1:
         return averages(b, windows, True) if float(divisor.constant) == count else None
-    counted = call.made_by(divisor, "window_sum")
-    ones = None if counted is None else counted.made_by(counted.operands[0], "ones")
+    counts = call.made_by(divisor, "window_sum")
+    ones = None if counts is None else counts.made_by(counts.operands[0], "ones")
     same = ("kernel", "stride", "padding")
-    if (
-        counted is None
-        or ones is None
-        or any(counted[option] != windows[option] for option in same)
-    ):
+    if counts is None or ones is None or any(counts[option] != windows[option] for option in same):
         return None
-    sizes = [counted.operands[0].shape[dim] for dim in counted["dims"]]
+    sizes = [counts.operands[0].shape[dim] for dim in counts["dims"]]
     if sizes != [windows.operands[0].shape[dim] for dim in windows["dims"]]:
         return None
     return averages(b, windows, False)
@@ -177,12 +173,12 @@ def _window_places(size: int, count: int) -> np.ndarray:
     A shorter window has its last one several times.
     """
     starts = [place * size // count for place in range(count)]
-    stops = [-(-(place + 1) * size // count) for place in range(count)]
-    width = max(stop - start for start, stop in zip(starts, stops, strict=True))
+    ends = [-(-(place + 1) * size // count) for place in range(count)]
+    width = max(stop - start for start, stop in zip(starts, ends, strict=True))
     return np.array(
         [
             [min(start + offset, stop - 1) for offset in range(width)]
-            for start, stop in zip(starts, stops, strict=True)
+            for start, stop in zip(starts, ends, strict=True)
         ],
         INT64,
     )

@@ -16,7 +16,7 @@ from oneflow_onnx.oneflow2onnx.sizes import Shape, has_size
 BOOL = np.dtype(bool)
 
 
-def _drawn(b: GraphBuilder, name: str, shape: Shape, **options: float) -> Ref:
+def _random(b: GraphBuilder, name: str, shape: Shape, **options: float) -> Ref:
     """Random numbers of float32."""
     kind = np.dtype(np.float32)
     code = int(onnx_type(kind))
@@ -45,7 +45,7 @@ def _alpha_dropout(b: GraphBuilder, call: Call) -> Ref:
 
 def _above(b: GraphBuilder, shape: Shape, p: Ref) -> Ref:
     """True with probability 1 - `p`."""
-    draw = _drawn(b, "RandomUniform", shape, low=0.0, high=1.0)
+    draw = _random(b, "RandomUniform", shape, low=0.0, high=1.0)
     return b.op("Not", b.op("Less", draw, b.cast(p, draw.dtype), dtype=BOOL))
 
 
@@ -53,14 +53,14 @@ def _above(b: GraphBuilder, shape: Shape, p: Ref) -> Ref:
 def _uniform(b: GraphBuilder, call: Call) -> Ref:
     _, _, low, high = call.operands
     limits = {"low": _number(low), "high": _number(high)}
-    return b.cast(_drawn(b, "RandomUniform", call["shape"], **limits), call.result.dtype)
+    return b.cast(_random(b, "RandomUniform", call["shape"], **limits), call.result.dtype)
 
 
 @lowering("random_normal")
 def _normal(b: GraphBuilder, call: Call) -> Ref:
     _, _, mean, std = call.operands
     options = {"mean": _number(mean), "scale": _number(std)}
-    return b.cast(_drawn(b, "RandomNormal", call["shape"], **options), call.result.dtype)
+    return b.cast(_random(b, "RandomNormal", call["shape"], **options), call.result.dtype)
 
 
 @lowering("random_exponential")
@@ -82,21 +82,21 @@ def _geometric(b: GraphBuilder, call: Call) -> Ref:
 @lowering("random_cauchy")
 def _cauchy(b: GraphBuilder, call: Call) -> Ref:
     _, _, median, sigma = call.operands
-    angle = _drawn(b, "RandomUniform", call["shape"], low=-math.pi / 2, high=math.pi / 2)
+    angle = _random(b, "RandomUniform", call["shape"], low=-math.pi / 2, high=math.pi / 2)
     scaled = b.op("Mul", b.op("Tan", angle), b.cast(sigma, angle.dtype))
     return b.cast(b.op("Add", scaled, b.cast(median, angle.dtype)), call.result.dtype)
 
 
 def _log_uniform(b: GraphBuilder, shape: Shape) -> Ref:
     """The logarithm of a number above 0, and up to 1."""
-    draw = _drawn(b, "RandomUniform", shape, low=0.0, high=1.0)
+    draw = _random(b, "RandomUniform", shape, low=0.0, high=1.0)
     return b.op("Log", b.op("Sub", b.constant(1, draw.dtype), draw))
 
 
 @lowering("random_permutation")
 def _permutation(b: GraphBuilder, call: Call) -> Ref:
     count = call.result.shape[0]
-    draw = _drawn(b, "RandomUniform", (count,), low=0.0, high=1.0)
+    draw = _random(b, "RandomUniform", (count,), low=0.0, high=1.0)
     return b.cast(ordered(b, draw, count, 0, largest=True)[1], call.result.dtype)
 
 
@@ -109,7 +109,7 @@ def _mask(b: GraphBuilder, call: Call) -> Ref:
 @lowering("random_bernoulli")
 def _bernoulli(b: GraphBuilder, call: Call) -> Ref:
     p, *_ = call.operands
-    draw = _drawn(b, "RandomUniform", p.shape, low=0.0, high=1.0)
+    draw = _random(b, "RandomUniform", p.shape, low=0.0, high=1.0)
     below = b.op("Less", draw, b.cast(p, draw.dtype), dtype=BOOL)
     return b.cast(below, call.result.dtype)
 
@@ -117,7 +117,7 @@ def _bernoulli(b: GraphBuilder, call: Call) -> Ref:
 @lowering("random_integer")
 def _integer(b: GraphBuilder, call: Call) -> Ref:
     _, _, low, high = call.operands
-    draw = _drawn(b, "RandomUniform", call["shape"], low=_number(low), high=_number(high))
+    draw = _random(b, "RandomUniform", call["shape"], low=_number(low), high=_number(high))
     return b.cast(b.op("Floor", draw), call.result.dtype)
 
 

@@ -51,7 +51,7 @@ def _mean(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("spread")
-def _spread(b: GraphBuilder, call: Call) -> Ref:
+def _broadcast(b: GraphBuilder, call: Call) -> Ref:
     (x,), dims, shape = call.operands, call["dims"], call["shape"]
     x = o.reshape(b, x, [1 if d in dims else dim for d, dim in enumerate(shape)])
     if call["average"]:

@@ -24,7 +24,7 @@ def _resample(b: GraphBuilder, call: Call) -> Ref:
     resamplings, x = {call["dim"]: call["resampling"]}, call.operands[0]
     # One dimension after the other, in the same way: one operator for all of them.
     while (before := call.made_by(x, "resample")) is not None:
-        if before["dim"] in resamplings or not _alike(before["resampling"], call["resampling"]):
+        if before["dim"] in resamplings or not _same_kind(before["resampling"], call["resampling"]):
             break
         resamplings[before["dim"]], x = before["resampling"], before.operands[0]
     resampling = call["resampling"]
@@ -56,7 +56,7 @@ def _grid_sample(b: GraphBuilder, call: Call) -> Ref:
     return b.op("GridSample", x, grid, shape=call.result.shape, align_corners=corners, **options)
 
 
-def _alike(one: Resampling, other: Resampling) -> bool:
+def _same_kind(one: Resampling, other: Resampling) -> bool:
     same = ("kind", "align_corners", "adjoint")
     return all(getattr(one, name) == getattr(other, name) for name in same)
 
@@ -169,9 +169,9 @@ def _needs_indices(resampling: Resampling) -> bool:
     ONNX Runtime divides by a factor that is no integer where this package multiplies by its
     inverse, and it copies a dimension whose length the factor does not change.
     """
-    varies = isinstance(resampling.source, Size) or isinstance(resampling.target, Size)
+    is_dynamic = isinstance(resampling.source, Size) or isinstance(resampling.target, Size)
     fractional = resampling.scale and not (1 / resampling.scale).is_integer()
-    return bool(varies and fractional and resampling.kind.startswith("nearest"))
+    return bool(is_dynamic and fractional and resampling.kind.startswith("nearest"))
 
 
 def _gathered(b: GraphBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Ref:

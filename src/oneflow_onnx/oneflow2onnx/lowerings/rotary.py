@@ -38,8 +38,8 @@ def rotary_embedding(b: GraphBuilder, call: Call) -> Ref | None:
     tables = []
     for table, function in ((rotation.cosine, "cos"), (rotation.sine, "sin")):
         shape = (1,) * (_RANK - table.rank) + tuple(table.shape)
-        fits = len(shape) == _RANK and shape[0] in (1, batch) and shape[1:] == (1, steps, size)
-        if not fits or not _is_doubled(call, table, function):
+        is_match = len(shape) == _RANK and shape[0] in (1, batch) and shape[1:] == (1, steps, size)
+        if not is_match or not _is_repeated(call, table, function):
             return None
         half = o.slice_(b, table, [table.rank - 1], [0], [size // 2])
         half = o.reshape(b, half, (shape[0], steps, size // 2))
@@ -91,7 +91,7 @@ def _half(call: Call, part: Ref) -> tuple[Ref, int] | None:
     return x, int(start > 0)
 
 
-def _is_doubled(call: Call, table: Ref, function: str) -> bool:
+def _is_repeated(call: Call, table: Ref, function: str) -> bool:
     """Return True for cosines or sines of angles that stand twice side by side."""
     reshaped = call.made_by(table, "reshape")
     while reshaped is not None and reshaped.operands[0].shape[-1:] == table.shape[-1:]:

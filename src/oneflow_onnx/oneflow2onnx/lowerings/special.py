@@ -53,16 +53,16 @@ def _nextafter(b: GraphBuilder, call: Call) -> Ref:
     x, y = (Formula(b, operand) for operand in call.operands)
     if x.ref.dtype.name not in ("float32", "float64"):
         raise Unsupported("the number after one of half precision")
-    facts = np.finfo(x.ref.dtype)
+    limits = np.finfo(x.ref.dtype)
     special = x.equals(0) | (x.apply("Abs") < math.inf).apply("Not")
     mantissa, exponent = _parts(special.where(1.0, x))
     # Below a power of two numbers are twice as close.
     up = (y > x).where(x * 0 + 1, x * 0 - 1)
-    inwards = mantissa.equals(-0.5 * up)
-    one, other = _power_of_two(exponent - (facts.nmant + 1))
+    to_zero = mantissa.equals(-0.5 * up)
+    one, other = _power_of_two(exponent - (limits.nmant + 1))
     step = one * other * up
-    moved = special.where(x, x + inwards.where(step * 0.5, step))
-    moved = x.equals(0).where(up * float(facts.smallest_subnormal), moved)
+    moved = special.where(x, x + to_zero.where(step * 0.5, step))
+    moved = x.equals(0).where(up * float(limits.smallest_subnormal), moved)
     infinite = x.apply("Abs").equals(math.inf)
-    moved = infinite.where(x.apply("Sign") * float(facts.max), moved)
+    moved = infinite.where(x.apply("Sign") * float(limits.max), moved)
     return x.equals(y).where(y, (y.equals(y) & x.equals(x)).where(moved, x + y)).ref

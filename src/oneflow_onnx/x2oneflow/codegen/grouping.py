@@ -115,18 +115,18 @@ def _shape(items: list[Item], outputs: set[str], start: int, period: int) -> tup
 
 def _with_parts(items: list[Item], outputs: set[str]) -> list[Item]:
     """Cut a long list where fewest values pass, and make the pieces parts."""
-    pieces: list[Item] = []
+    segments: list[Item] = []
     start = 0
     while start < len(items):
         end = _best_cut(items, outputs, start)
         segment = items[start:end]
         if len(segment) < _SHORTEST_PART:
-            pieces += segment
+            segments += segment
         else:
             read_later = _reads(items[end:]) | outputs
-            pieces.append(_part("part", segment, _outputs(segment, read_later)))
+            segments.append(_part("part", segment, _outputs(segment, read_later)))
         start = end
-    return pieces
+    return segments
 
 
 def _best_cut(items: list[Item], outputs: set[str], start: int) -> int:
@@ -135,8 +135,8 @@ def _best_cut(items: list[Item], outputs: set[str], start: int) -> int:
         return len(items)
     ends = range(start + _SHORTEST_PART, start + _LONGEST_BODY + 1)
 
-    def passing(end: int) -> tuple[int, int]:
+    def num_shared(end: int) -> tuple[int, int]:
         computed = {name for item in items[start:end] for name in item.outputs}
         return len(computed & (_reads(items[end:]) | outputs)), -end
 
-    return min(ends, key=passing)
+    return min(ends, key=num_shared)

@@ -17,9 +17,9 @@ import numpy as np
 _LONGEST_LITERAL = 64
 
 # The parameters of `calls.call` that are no attributes.
-_OWN_PARAMETERS = {"name", "opset", "domain", "outputs"}
+_RESERVED_NAMES = {"name", "opset", "domain", "outputs"}
 
-_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
+_STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 
 
 def literal(value: Any) -> str:
@@ -39,7 +39,7 @@ def number_literal(array: np.ndarray) -> str:
 def keyword_argument(name: str, value: Any) -> str:
     """Return an argument of `call` for an attribute, whatever its name."""
     plain = name.isascii() and name.isidentifier() and not keyword.iskeyword(name)
-    if plain and name not in _OWN_PARAMETERS:
+    if plain and name not in _RESERVED_NAMES:
         return f"{name}={literal(value)}"
     return f"**{{{{{literal(name)}: {literal(value)}}}}}"
 
@@ -51,7 +51,7 @@ def docstring(text: str) -> str:
 
 def without_quoted(line: str) -> str:
     """Return a line of the same length in which underscores stand for quoted text."""
-    return _QUOTED.sub(lambda match: "_" * len(match[0]), line)
+    return _STRING.sub(lambda match: "_" * len(match[0]), line)
 
 
 def is_short(array: np.ndarray) -> bool:
@@ -85,8 +85,8 @@ def _expression(value: Any) -> str:
 
 def _text(text: str) -> str:
     """Return a text as Python shows it, between double quotes."""
-    letters = ('\\"' if letter == '"' else repr(letter)[1:-1] for letter in text)
-    return f'"{"".join(letters)}"'
+    chars = ('\\"' if char == '"' else repr(char)[1:-1] for char in text)
+    return f'"{"".join(chars)}"'
 
 
 def _array(array: np.ndarray) -> str:

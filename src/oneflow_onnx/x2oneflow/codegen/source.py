@@ -51,7 +51,7 @@ class Source:
         uses = _uses(prepared)
         host = host_names(prepared, folded)
         for call in prepared.calls:
-            _turn_weight(call, state, kinds, uses)
+            _transpose_weight(call, state, kinds, uses)
         return cls(prepared, state, kinds, folded, uses, host, partial, shapes.known)
 
     def inside(self, call: NodeCall, prepared: PreparedGraph) -> Source:
@@ -105,7 +105,7 @@ def _uses(prepared: PreparedGraph) -> Counter[str]:
     return uses
 
 
-def _turn_weight(
+def _transpose_weight(
     call: NodeCall, state: dict[str, np.ndarray], kinds: dict[str, Kind], uses: Counter[str]
 ) -> None:
     """Store the weight that a Transpose alone reads in its result's layout."""

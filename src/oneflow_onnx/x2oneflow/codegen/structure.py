@@ -79,7 +79,7 @@ class Body:
         self.arguments = [self._variables[name] for name in inputs]
         numbers = _numbers(items)
         for index, item in enumerate(items):
-            names = [self._member(member, numbers) for member in _made(item)]
+            names = [self._member(member, numbers) for member in _members_of(item)]
             live = {name for name, use in last.items() if use > index}
             self._write(item, names, live)
         self._return([self._variables[name] for name in outputs])
@@ -141,7 +141,7 @@ class Body:
         return free or next(n for i in range(10**6) if (n := f"t{i}") not in taken)
 
 
-def _made(item: Item) -> list[Layer | Part]:
+def _members_of(item: Item) -> list[Layer | Part]:
     if isinstance(item, Part):
         return [item]
     return [layer for layer in item.layers if isinstance(layer, Layer | Part)]
@@ -151,7 +151,7 @@ def _numbers(items: Sequence[Item]) -> dict[str, list[int]]:
     """Return for every kind of member a counter and how many there are."""
     numbers: dict[str, list[int]] = {}
     for item in items:
-        for member in _made(item):
+        for member in _members_of(item):
             numbers.setdefault(member.kind, [0, 0])[1] += 1
     return numbers
 

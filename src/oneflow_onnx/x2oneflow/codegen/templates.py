@@ -293,11 +293,11 @@ def _write_pool(call: NodeCall, source: Source) -> Line | None:
     kernel = list(a["kernel_shape"])
     rank = len(kernel)
     pads = list(a.get("pads") or [0] * (2 * rank))
-    halves = zip(pads[:rank], pads[rank:], kernel, strict=True)
-    fits = all(before == after and 2 * before <= k for before, after, k in halves)
+    windows = zip(pads[:rank], pads[rank:], kernel, strict=True)
+    is_symmetric = all(before == after and 2 * before <= k for before, after, k in windows)
     special = a.get("ceil_mode", 0) or a.get("auto_pad", "NOTSET") != "NOTSET"
-    spread = set(a.get("dilations") or [1]) != {1}
-    if not fits or special or spread or len(call.node.output) > 1 or rank > 3:
+    is_dilated = set(a.get("dilations") or [1]) != {1}
+    if not is_symmetric or special or is_dilated or len(call.node.output) > 1 or rank > 3:
         return None
     size, stride = (literal(_pair(sizes)) for sizes in (kernel, a.get("strides") or [1] * rank))
     tail = f", {literal(_pair(pads[:rank]))}" if any(pads) else ""

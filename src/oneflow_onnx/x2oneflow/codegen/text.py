@@ -185,9 +185,9 @@ def _outermost(line: str) -> int:
 def _arguments(inner: str) -> list[str]:
     """Return the arguments between two brackets."""
     depth, start, arguments = 0, 0, []
-    for index, letter in enumerate(without_quoted(inner)):
-        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(letter, 0)
-        if letter == "," and depth == 0:
+    for index, char in enumerate(without_quoted(inner)):
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(char, 0)
+        if char == "," and depth == 0:
             arguments.append(inner[start:index].strip())
             start = index + 1
     return [*arguments, inner[start:].strip()]

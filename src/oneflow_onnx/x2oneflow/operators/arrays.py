@@ -232,17 +232,17 @@ def pad(
     """Pad dimensions at both ends, with a value or with elements; negative amounts crop."""
     widths = integers(pads)
     named = range(x.ndim) if axes is None else [axis % x.ndim for axis in integers(axes)]
-    begins, ends = [0] * x.ndim, [0] * x.ndim
+    low, ends = [0] * x.ndim, [0] * x.ndim
     for position, axis in enumerate(named):
-        begins[axis], ends[axis] = widths[position], widths[position + len(named)]
-    check_size([b + n + e for b, n, e in zip(begins, x.shape, ends, strict=True)])
+        low[axis], ends[axis] = widths[position], widths[position + len(named)]
+    check_size([b + n + e for b, n, e in zip(low, x.shape, ends, strict=True)])
     if mode == "constant":
-        flat = [amount for pair in zip(begins[::-1], ends[::-1], strict=True) for amount in pair]
-        filler = 0 if value is None or not value.size else value.reshape(-1)[0].item()
+        flat = [amount for pair in zip(low[::-1], ends[::-1], strict=True) for amount in pair]
+        fill = 0 if value is None or not value.size else value.reshape(-1)[0].item()
         if x.dtype == flow.bool:
-            return F.pad(x.to(flow.uint8), flat, value=int(filler)).to(flow.bool)
-        return F.pad(x, flat, value=filler).to(x.dtype)
-    for axis, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+            return F.pad(x.to(flow.uint8), flat, value=int(fill)).to(flow.bool)
+        return F.pad(x, flat, value=fill).to(x.dtype)
+    for axis, (begin, end) in enumerate(zip(low, ends, strict=True)):
         if begin or end:
             places = _pad_places(x.shape[axis], begin, end, mode)
             x = flow.index_select(x, axis, flow.tensor(places, device=x.device))

@@ -29,7 +29,7 @@ def cast_by_name(x: Value, *, to: str) -> Value:
 @operator("Cast", since=6, evaluation=Evaluation.ANY)
 def cast(x: Value, *, to: int, saturate: int = 1, round_mode: str = "up") -> Value:
     """Convert the elements; types that tensors lack are converted on the host."""
-    if isinstance(x, Tensor) and _tensors_hold(to):
+    if isinstance(x, Tensor) and _has_tensor_dtype(to):
         if x.dtype in (flow.complex64, flow.complex128):
             x = x.real
         return _cast_tensor(x, dtype_of(to))
@@ -39,7 +39,7 @@ def cast(x: Value, *, to: int, saturate: int = 1, round_mode: str = "up") -> Val
     return result
 
 
-def _tensors_hold(element_type: int) -> bool:
+def _has_tensor_dtype(element_type: int) -> bool:
     return element_type != onnx.TensorProto.STRING and fits_tensor(
         np.empty(0, helper.tensor_dtype_to_np_dtype(element_type))
     )

@@ -112,39 +112,39 @@ def conv_transpose(
     rank = x.ndim - 2
     dilation, stride = list(dilations or [1] * rank), list(strides or [1] * rank)
     extra = list(output_padding or [0] * rank)
-    spread = _for_rank(_TRANSPOSED, rank)
-    full = spread(x, weight, bias, stride, 0, 0, group, dilation)
+    transposed = _for_rank(_TRANSPOSED, rank)
+    full = transposed(x, weight, bias, stride, 0, 0, group, dilation)
     extents = [(k - 1) * d + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
     target_shape = None if output_shape is None else list(output_shape[-rank:])
     if target_shape is None and auto_pad.startswith("SAME"):
         target_shape = [n * s for n, s in zip(x.shape[2:], stride, strict=True)]
     if target_shape is None:
         begins, ends = resolve_padding(x.shape[2:], extents, stride, auto_pad, pads)
-        grown = [added - end for added, end in zip(extra, ends, strict=True)]
+        more_ends = [added - end for added, end in zip(extra, ends, strict=True)]
     else:
-        begins, grown = _crop_to(full.shape[2:], target_shape, extra, auto_pad)
-    return _cropped(full, bias, [-begin for begin in begins], grown)
+        begins, more_ends = _crop_to(full.shape[2:], target_shape, extra, auto_pad)
+    return _cropped(full, bias, [-begin for begin in begins], more_ends)
 
 
 def _crop_to(
     sizes: Sequence[int], target_shape: Sequence[int], extra: Sequence[int], auto_pad: str
 ) -> tuple[list[int], list[int]]:
     """Return what to cut in front and what to add behind to reach the sizes wanted."""
-    begins, grown = [], []
+    begins, more_ends = [], []
     for size, target, added in zip(sizes, target_shape, extra, strict=True):
         total = size + added - target
         begin = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
         begins.append(begin)
-        grown.append(target - size + begin)
-    return begins, grown
+        more_ends.append(target - size + begin)
+    return begins, more_ends
 
 
-def _cropped(full: Tensor, bias: Tensor | None, fronts: list[int], behind: list[int]) -> Tensor:
+def _cropped(full: Tensor, bias: Tensor | None, low: list[int], high: list[int]) -> Tensor:
     """Crop a result, or extend it by places that no kernel reaches: they hold the bias."""
-    if max(behind, default=0) <= 0 or bias is None:
-        return pad_sides(full, fronts, behind, 0)
+    if max(high, default=0) <= 0 or bias is None:
+        return pad_sides(full, low, high, 0)
     view = (1, -1, *[1] * (full.ndim - 2))
-    return pad_sides(full - bias.reshape(view), fronts, behind, 0) + bias.reshape(view)
+    return pad_sides(full - bias.reshape(view), low, high, 0) + bias.reshape(view)
 
 
 @operator("DeformConv", since=19, evaluation=Evaluation.TENSORS)
@@ -189,10 +189,12 @@ def col2im(
     dilation, stride = list(dilations or [1] * rank), list(strides or [1] * rank)
     widths = list(pads or [0] * (2 * rank))
     padded = [n + b + e for n, b, e in zip(sizes, widths[:rank], widths[rank:], strict=True)]
-    spans = [d * (k - 1) + 1 for d, k in zip(dilation, block, strict=True)]
-    if any(span > size for span, size in zip(spans, padded, strict=True)):
-        raise RuntimeError(f"blocks of {spans} elements do not fit into padded images of {padded}")
-    blocks = [(n - s) // t + 1 for n, s, t in zip(padded, spans, stride, strict=True)]
+    window_size = [d * (k - 1) + 1 for d, k in zip(dilation, block, strict=True)]
+    if any(span > size for span, size in zip(window_size, padded, strict=True)):
+        raise RuntimeError(
+            f"blocks of {window_size} elements do not fit into padded images of {padded}"
+        )
+    blocks = [(n - s) // t + 1 for n, s, t in zip(padded, window_size, stride, strict=True)]
     check_size([*block, *blocks])
     check_size(padded)
     places = _block_places(padded, block, dilation, stride)

@@ -57,41 +57,43 @@ def roi_align(
     Source: He et al., "Mask R-CNN".
     """
     aligned = coordinate_transformation_mode == "half_pixel"
-    sides = (output_height, output_width)
+    output_size = (output_height, output_width)
     if mode == "avg":
         boxes = flow.cat([batch_indices.reshape(-1, 1).to(rois.dtype), rois], 1)
-        return flow.roi_align(x, boxes, spatial_scale, *sides, sampling_ratio, aligned)
+        return flow.roi_align(x, boxes, spatial_scale, *output_size, sampling_ratio, aligned)
     corners = rois.numpy() * spatial_scale - (0.5 if aligned else 0.0)
     entries = [int(entry) for entry in batch_indices.numpy()]
     regions = [
-        _region_maximum(x[entry], corner, sides, sampling_ratio, aligned)
+        _region_maximum(x[entry], corner, output_size, sampling_ratio, aligned)
         for entry, corner in zip(entries, corners, strict=True)
     ]
     return flow.stack(regions, 0)
 
 
 def _region_maximum(
-    image: Tensor, corner: np.ndarray, sides: tuple[int, int], ratio: int, aligned: bool
+    image: Tensor, corner: np.ndarray, output_size: tuple[int, int], ratio: int, aligned: bool
 ) -> Tensor:
     """Return the maximum over the weighted corners of the samples of every bin of one region."""
     left, top, right, bottom = (float(c) for c in corner)
     least = 0.0 if aligned else 1.0
-    spans = max(bottom - top, least), max(right - left, least)
+    region = max(bottom - top, least), max(right - left, least)
     axes = []
-    for start, span, bins, length in zip((top, left), spans, sides, image.shape[1:], strict=True):
+    for start, span, bins, length in zip(
+        (top, left), region, output_size, image.shape[1:], strict=True
+    ):
         count = ratio or math.ceil(span / bins)
         offsets = (np.arange(bins * count) + 0.5) / count
         axes.append((_bilinear(start + offsets * span / bins, length), count))
     (rows, row_count), (columns, column_count) = axes
     best: Tensor | None = None
     for low, row_weight in rows:
-        picked = flow.index_select(image, 1, flow.tensor(low))
+        selected = flow.index_select(image, 1, flow.tensor(low))
         for near, column_weight in columns:
             weight = flow.tensor(row_weight[:, None] * column_weight, dtype=image.dtype)
-            value = flow.index_select(picked, 2, flow.tensor(near)) * weight
+            value = flow.index_select(selected, 2, flow.tensor(near)) * weight
             best = value if best is None else flow.maximum(best, value)
     assert best is not None
-    split = best.reshape(image.shape[0], sides[0], row_count, sides[1], column_count)
+    split = best.reshape(image.shape[0], output_size[0], row_count, output_size[1], column_count)
     return flow.amax(split, [2, 4])
 
 
@@ -162,7 +164,7 @@ def non_max_suppression(
     overlap = 0.0 if iou_threshold is None else number(iou_threshold)
     least = -math.inf if score_threshold is None else number(score_threshold)
     corners = _corners(boxes, bool(center_point_box))
-    triples: list[tuple[int, int, int]] = []
+    results: list[tuple[int, int, int]] = []
     for entry, by_class in enumerate(scores):
         for label, values in enumerate(by_class):
             candidates = np.flatnonzero(values > least)
@@ -173,17 +175,17 @@ def non_max_suppression(
                 flow.tensor(values[candidates]),
                 overlap,
             )
-            picked = candidates[indices.numpy()][:most]
-            triples += [(entry, label, int(box)) for box in picked]
-    return flow.tensor(triples, dtype=flow.int64).reshape(-1, 3)
+            selected = candidates[indices.numpy()][:most]
+            results += [(entry, label, int(box)) for box in selected]
+    return flow.tensor(results, dtype=flow.int64).reshape(-1, 3)
 
 
 def _corners(boxes: np.ndarray, centred: bool) -> np.ndarray:
     """Return boxes as left, top, right, bottom, whatever diagonal they are given by."""
     if centred:
         x, y, width, height = np.moveaxis(boxes, -1, 0)
-        sides = [x - width / 2, y - height / 2, x + width / 2, y + height / 2]
+        corners = [x - width / 2, y - height / 2, x + width / 2, y + height / 2]
     else:
         a, b, c, d = np.moveaxis(boxes, -1, 0)
-        sides = [np.minimum(b, d), np.minimum(a, c), np.maximum(b, d), np.maximum(a, c)]
-    return np.stack(sides, -1).astype(np.float32)
+        corners = [np.minimum(b, d), np.minimum(a, c), np.maximum(b, d), np.maximum(a, c)]
+    return np.stack(corners, -1).astype(np.float32)

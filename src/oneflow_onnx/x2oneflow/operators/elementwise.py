@@ -227,13 +227,13 @@ def einsum(*tensors: Tensor, equation: str) -> Tensor:
     return flow.einsum(equation, *tensors)
 
 
-def _cumulative(function: Callable[..., Tensor], neutral: float) -> Callable[..., Any]:
+def _cumulative(function: Callable[..., Tensor], identity: float) -> Callable[..., Any]:
     def accumulate(x: Tensor, axis: Any, *, exclusive: int = 0, reverse: int = 0) -> Tensor:
         dim = int(axis.reshape(-1)[0]) % x.ndim
         if reverse:
             x = flow.flip(x, [dim])
         if exclusive:
-            first = flow.full_like(x.narrow(dim, 0, 1), neutral)
+            first = flow.full_like(x.narrow(dim, 0, 1), identity)
             x = flow.cat([first, x.narrow(dim, 0, x.shape[dim] - 1)], dim)
         total = function(x, dim).to(x.dtype)
         return flow.flip(total, [dim]) if reverse else total

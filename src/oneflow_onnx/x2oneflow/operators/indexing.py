@@ -35,11 +35,11 @@ def slice_ranges(
     strides = [1] * len(first) if steps is None else integers(steps)
     for start, end, axis, step in zip(first, last, named, strides, strict=True):
         length = x.shape[axis]
-        picked = range(length)[_bounded(start, end, step, length)]
+        selected = range(length)[_bounded(start, end, step, length)]
         if step == 1:
-            x = x.narrow(axis, picked.start, len(picked))
+            x = x.narrow(axis, selected.start, len(selected))
         else:
-            places = flow.tensor(list(picked), dtype=flow.int64, device=x.device)
+            places = flow.tensor(list(selected), dtype=flow.int64, device=x.device)
             x = flow.index_select(x, axis % x.ndim, places)
     return x
 
@@ -56,8 +56,8 @@ def gather(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
     """Return the entries at `indices` along `axis`; negative ones count from the end."""
     dim = normalize_axis(axis, x.ndim)
     flat = _from_front(indices, x.shape[dim]).reshape(-1)
-    picked = flow.index_select(x, dim, flat)
-    return picked.reshape((*x.shape[:dim], *indices.shape, *x.shape[dim + 1 :]))
+    selected = flow.index_select(x, dim, flat)
+    return selected.reshape((*x.shape[:dim], *indices.shape, *x.shape[dim + 1 :]))
 
 
 def _from_front(indices: Tensor, length: int) -> Tensor:
@@ -132,11 +132,11 @@ def tensor_scatter(
     """Write `update` into a cache along `axis`, from an index of each batch entry on."""
     dim = normalize_axis(axis, past.ndim)
     batch, length = past.shape[0], update.shape[dim]
-    firsts = flow.zeros(batch, dtype=flow.int64, device=past.device)
+    offsets = flow.zeros(batch, dtype=flow.int64, device=past.device)
     if write_indices is not None:
-        firsts = write_indices.to(flow.int64)
+        offsets = write_indices.to(flow.int64)
     steps = flow.arange(length, device=past.device).reshape(1, -1)
-    places = firsts.reshape(-1, 1) + steps
+    places = offsets.reshape(-1, 1) + steps
     if mode == "circular":
         places = flow.remainder(places, past.shape[dim])
     view = [1] * past.ndim
@@ -210,5 +210,5 @@ def reverse_sequence(
 def extract_features(x: Tensor, indices: Tensor) -> Tensor:
     """Return the features at `indices` of the last dimension."""
     flat = indices.reshape(-1)
-    picked = flow.index_select(x, x.ndim - 1, flat)
-    return picked.reshape(1, -1) if x.ndim == 1 else picked
+    selected = flow.index_select(x, x.ndim - 1, flat)
+    return selected.reshape(1, -1) if x.ndim == 1 else selected

@@ -10,7 +10,7 @@ from oneflow.nn import functional as F
 from oneflow_onnx.x2oneflow.registry import operator
 
 # An index that no class has.
-_NOTHING = -(2**31)
+_NO_CLASS = -(2**31)
 
 
 @operator("NegativeLogLikelihoodLoss", since=12)
@@ -26,15 +26,15 @@ def negative_log_likelihood(
 
     The classes are dimension 1 of `x`, which holds logarithms of probabilities.
     """
-    ignored = _NOTHING if ignore_index is None else ignore_index
+    ignored = _NO_CLASS if ignore_index is None else ignore_index
     classes = target.to(flow.int64)
-    counted = classes != ignored
-    safe = flow.where(counted, classes, flow.zeros_like(classes))
-    picked = flow.gather(x, 1, safe.unsqueeze(1)).squeeze(1)
-    weights = counted.to(x.dtype)
+    is_valid = classes != ignored
+    safe = flow.where(is_valid, classes, flow.zeros_like(classes))
+    selected = flow.gather(x, 1, safe.unsqueeze(1)).squeeze(1)
+    weights = is_valid.to(x.dtype)
     if weight is not None:
         weights = weights * flow.index_select(weight, 0, safe.reshape(-1)).reshape(safe.shape)
-    losses = -picked * weights
+    losses = -selected * weights
     if reduction == "none":
         return losses
     total = flow.sum(losses)

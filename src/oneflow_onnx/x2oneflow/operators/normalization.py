@@ -159,8 +159,8 @@ def local_response_normalization(
     """Divide by a power of the mean square over neighbouring channels."""
     before = (size - 1) // 2
     squares = flow.square(x)
-    sides = [0] * (2 * (x.ndim - 2)) + [before, size - 1 - before]
-    padded = F.pad(squares, sides)
+    padding = [0] * (2 * (x.ndim - 2)) + [before, size - 1 - before]
+    padded = F.pad(squares, padding)
     channels = x.shape[1]
     total = sum(
         (padded.narrow(1, shift, channels) for shift in range(1, size)),

@@ -54,16 +54,16 @@ class Windows:
     ) -> Windows:
         """Return the windows that ONNX's attributes describe for the operand `x`."""
         sizes, rank = list(x.shape[2:]), x.ndim - 2
-        steps, spread = list(strides or [1] * rank), list(dilations or [1] * rank)
-        extents = [(k - 1) * d + 1 for k, d in zip(kernel, spread, strict=True)]
+        steps, dilation = list(strides or [1] * rank), list(dilations or [1] * rank)
+        extents = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
         begins, ends = resolve_padding(sizes, extents, steps, auto_pad, pads)
         counts = []
         for n, b, e, extent, s in zip(sizes, begins, ends, extents, steps, strict=True):
-            room = n + b + e - extent
-            count = (-(-room // s) if ceil_mode else room // s) + 1
+            remaining = n + b + e - extent
+            count = (-(-remaining // s) if ceil_mode else remaining // s) + 1
             # A window must start inside the operand or its front padding.
             counts.append(count - 1 if ceil_mode and (count - 1) * s >= n + b else count)
-        return cls(sizes, list(kernel), steps, spread, begins, ends, counts)
+        return cls(sizes, list(kernel), steps, dilation, begins, ends, counts)
 
     def places(self, axis: int) -> np.ndarray:
         """Return the index in the operand of every tap: (window, tap)."""
@@ -112,8 +112,8 @@ class Windows:
             places = self.places(axis)
             low = -self.begins[axis] if with_padding else 0
             high = size + (self.ends[axis] if with_padding else 0)
-            counted = ((places >= low) & (places < high)).sum(1)
-            total = total[..., None] * counted
+            num_inside = ((places >= low) & (places < high)).sum(1)
+            total = total[..., None] * num_inside
         return total
 
 
@@ -150,8 +150,8 @@ def _flat_places(windows: Windows, taps: Tensor, storage_order: int) -> Tensor:
     """Return the flat index in the operand, of all batches and channels, of the chosen taps."""
     positions = []
     for axis in range(len(windows.sizes)):
-        behind = math.prod(windows.kernel[axis + 1 :])
-        along = flow.remainder(flow.floor_divide(taps, behind), windows.kernel[axis])
+        stride = math.prod(windows.kernel[axis + 1 :])
+        along = flow.remainder(flow.floor_divide(taps, stride), windows.kernel[axis])
         view = [1] * taps.ndim
         view[2 + axis] = windows.counts[axis]
         first = flow.tensor(windows.places(axis)[:, 0].copy(), device=taps.device)

@@ -42,7 +42,7 @@ def _wide(value: Value, like: Tensor | None) -> Tensor:
     return as_tensor(value.astype(np.float32), like)
 
 
-def _spread(parameter: Tensor, x: Value, axis: int, block_size: int) -> Tensor:
+def _expand(parameter: Tensor, x: Value, axis: int, block_size: int) -> Tensor:
     """Return a scale or zero point, per tensor, axis or block, in the shape of `x`."""
     if parameter.numel() == 1 and parameter.ndim <= 1:
         return parameter.reshape(())
@@ -77,8 +77,8 @@ def dequantize(
         target = output_dtype or onnx.TensorProto.FLOAT
     y = _wide(x, like)
     if zero_point is not None:
-        y = y - _spread(_wide(zero_point, like), x, axis, block_size)
-    return (y * _spread(_wide(scale, like), x, axis, block_size)).to(dtype_of(target))
+        y = y - _expand(_wide(zero_point, like), x, axis, block_size)
+    return (y * _expand(_wide(scale, like), x, axis, block_size)).to(dtype_of(target))
 
 
 @operator("QuantizeLinear", since=10, evaluation=Evaluation.ANY)
@@ -98,8 +98,8 @@ def quantize(
     kind = output_dtype or onnx.TensorProto.UINT8
     if zero_point is not None:
         kind = element_type_of(zero_point)
-    y = _wide(x, like) / _spread(_wide(scale, like), x, axis, block_size)
-    offset = None if zero_point is None else _spread(_wide(zero_point, like), x, axis, block_size)
+    y = _wide(x, like) / _expand(_wide(scale, like), x, axis, block_size)
+    offset = None if zero_point is None else _expand(_wide(zero_point, like), x, axis, block_size)
     if kind not in _INTEGER_LIMITS:
         return cast(y if offset is None else y + offset, to=kind, saturate=saturate)
     y = flow.round(y)

@@ -105,5 +105,5 @@ def multinomial(
 ) -> Tensor:
     """Draw class indices from unnormalised logarithms of probabilities."""
     weights = flow.softmax(x, -1)
-    drawn = flow.multinomial(weights, sample_size, True, generator=_generator(seed))
-    return drawn.to(dtype_of(dtype))
+    samples = flow.multinomial(weights, sample_size, True, generator=_generator(seed))
+    return samples.to(dtype_of(dtype))

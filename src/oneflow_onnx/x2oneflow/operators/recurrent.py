@@ -129,7 +129,7 @@ def _run_layer(
     if settings.steps_second:
         x = x.transpose(0, 1)
     batch = x.shape[1]
-    outputs, finals = [], []
+    outputs, last_states = [], []
     for index, backwards in enumerate(settings.directions):
         gates, cell = make_cell(index)
         states = [
@@ -140,9 +140,9 @@ def _run_layer(
         ]
         out, last = _run_direction(gates(x), states, cell, backwards, lengths)
         outputs.append(out)
-        finals.append(last)
+        last_states.append(last)
     y = flow.stack(outputs, 1)
-    lasts = [flow.stack([last[k] for last in finals], 0) for k in range(len(initial))]
+    lasts = [flow.stack([last[k] for last in last_states], 0) for k in range(len(initial))]
     if settings.steps_second:
         y, lasts = y.permute(2, 0, 1, 3), [last.transpose(0, 1) for last in lasts]
     return (y, *lasts)

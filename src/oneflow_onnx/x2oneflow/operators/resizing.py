@@ -85,8 +85,8 @@ class Resampling:
         # Keys, "Cubic convolution interpolation for digital image processing", 1981.
         a = self.cubic
         near = ((a + 2) * t - (a + 3)) * t * t + 1
-        far = ((t - 5) * t + 8) * t * a - 4 * a
-        return np.where(t <= 1, near, np.where(t < 2, far, 0))
+        outer = ((t - 5) * t + 8) * t * a - 4 * a
+        return np.where(t <= 1, near, np.where(t < 2, outer, 0))
 
     def _rounded(self, positions: np.ndarray, scale: float) -> np.ndarray:
         rounding = {
@@ -101,21 +101,28 @@ class Resampling:
 
 
 def _resample(
-    x: Tensor, axis: int, target: int, scale: float, region: tuple[float, float], how: Resampling
+    x: Tensor,
+    axis: int,
+    target: int,
+    scale: float,
+    region: tuple[float, float],
+    resampling: Resampling,
 ) -> Tensor:
     """Resize one dimension: a weighted sum of as many selections as there are taps."""
     length = x.shape[axis]
-    places, weights = how.taps(how.positions(length, target, scale, region), length, scale)
+    places, weights = resampling.taps(
+        resampling.positions(length, target, scale, region), length, scale
+    )
     view = [1] * x.ndim
     view[axis] = target
     total: Tensor | None = None
     for tap in range(places.shape[1]):
         index = flow.tensor(np.ascontiguousarray(places[:, tap]), device=x.device)
-        picked = flow.index_select(x, axis, index)
-        if how.mode == "nearest":
-            return picked
+        selected = flow.index_select(x, axis, index)
+        if resampling.mode == "nearest":
+            return selected
         factor = weights[:, tap].reshape(view)
-        part = picked * flow.tensor(factor, dtype=x.dtype, device=x.device)
+        part = selected * flow.tensor(factor, dtype=x.dtype, device=x.device)
         total = part if total is None else total + part
     assert total is not None
     return total
@@ -139,8 +146,8 @@ def upsample_by(x: Tensor, *, scales: Sequence[float], mode: str = "nearest") ->
 @operator("Resize", since=10, host=(1,), evaluation=Evaluation.TENSORS)
 def upsample(x: Tensor, scales: np.ndarray, *, mode: str = "nearest") -> Tensor:
     """Resize by factors, from the corner that has index 0."""
-    how = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "simple"}
-    return resize(x, None, scales, mode=mode, **how)
+    resampling = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "simple"}
+    return resize(x, None, scales, mode=mode, **resampling)
 
 
 @operator("Resize", since=11, host=(1, 2, 3), evaluation=Evaluation.TENSORS)
@@ -168,7 +175,7 @@ def resize(
     for axis, size in zip(named, targets, strict=True):
         full[axis] = size
     check_size(full)
-    how = Resampling(
+    resampling = Resampling(
         mode.replace("bilinear", "linear"),
         coordinate_transformation_mode,
         nearest_mode,
@@ -176,15 +183,15 @@ def resize(
         bool(exclude_outside),
         bool(antialias),
     )
-    crops = how.coordinates == "tf_crop_and_resize" and roi is not None and roi.size
+    crops = resampling.coordinates == "tf_crop_and_resize" and roi is not None and roi.size
     bounds = roi.tolist() if crops and roi is not None else [0.0] * len(named) + [1.0] * len(named)
     for position, axis in enumerate(named):
         region = bounds[position], bounds[position + len(named)]
         if full[axis] != x.shape[axis] or factors[position] != 1 or region != (0.0, 1.0):
-            x = _resample(x, axis, full[axis], factors[position], region, how)
+            x = _resample(x, axis, full[axis], factors[position], region, resampling)
     if not crops:
         return x
-    return _extrapolated(x, named, lengths, bounds, how, extrapolation_value)
+    return _extrapolated(x, named, lengths, bounds, resampling, extrapolation_value)
 
 
 def _targets(
@@ -211,13 +218,13 @@ def _extrapolated(
     axes: Sequence[int],
     lengths: Sequence[int],
     bounds: Sequence[float],
-    how: Resampling,
+    resampling: Resampling,
     value: float,
 ) -> Tensor:
     """Return `x` with `value` where its positions lie outside the operand."""
     for index, (axis, length) in enumerate(zip(axes, lengths, strict=True)):
         region = bounds[index], bounds[index + len(axes)]
-        where = how.positions(length, x.shape[axis], x.shape[axis] / length, region)
+        where = resampling.positions(length, x.shape[axis], x.shape[axis] / length, region)
         outside = (where < 0) | (where > length - 1)
         if outside.any():
             view = [1] * x.ndim
@@ -285,6 +292,6 @@ def center_crop_pad(x: Tensor, shape: np.ndarray, *, axes: Sequence[int] | None 
             x = x.narrow(axis, (length - target) // 2, target)
         elif target > length:
             before = (target - length) // 2
-            sides = [0] * (2 * (x.ndim - 1 - axis)) + [before, target - length - before]
-            x = F.pad(x, sides)
+            padding = [0] * (2 * (x.ndim - 1 - axis)) + [before, target - length - before]
+            x = F.pad(x, padding)
     return x

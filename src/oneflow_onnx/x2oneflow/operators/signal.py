@@ -111,8 +111,8 @@ def _cosine_window(
 ) -> np.ndarray:
     count = integer(size)
     check_size([count])
-    turn = 2 * np.pi * np.arange(count) / (count if periodic else max(count - 1, 1))
-    terms = (c * (-1) ** k * np.cos(k * turn) for k, c in enumerate(coefficients))
+    angle = 2 * np.pi * np.arange(count) / (count if periodic else max(count - 1, 1))
+    terms = (c * (-1) ** k * np.cos(k * angle) for k, c in enumerate(coefficients))
     return np.asarray(sum(terms)).astype(helper.tensor_dtype_to_np_dtype(output_datatype))
 
 
@@ -168,9 +168,9 @@ def mel_weight_matrix(
         if left == middle:
             weights[middle, index] = 1
         else:
-            rising = np.arange(left, middle + 1)
-            weights[rising, index] = (rising - left) / (middle - left)
+            left_part = np.arange(left, middle + 1)
+            weights[left_part, index] = (left_part - left) / (middle - left)
         if right > middle:
-            falling = np.arange(middle, right)
-            weights[falling, index] = (right - falling) / (right - middle)
+            right_part = np.arange(middle, right)
+            weights[right_part, index] = (right - right_part) / (right - middle)
     return weights.astype(helper.tensor_dtype_to_np_dtype(output_datatype))

@@ -93,18 +93,18 @@ def _schur(a: ComplexFormula, bound: Formula) -> tuple[ComplexFormula, ComplexFo
     def sweep(values: Sequence[Ref]) -> list[Ref]:
         *both, end, steps = (Formula(b, value) for value in values)
         t, q = ComplexFormula(*both[:2]), ComplexFormula(*both[2:])
-        turn = _rotation(t - ComplexFormula(unit, unit * 0) * _shift(t, end, steps), end)
-        t, q = turn.adjoint @ t @ turn, q @ turn
+        rotation = _rotation(t - ComplexFormula(unit, unit * 0) * _shift(t, end, steps), end)
+        t, q = rotation.adjoint @ t @ rotation, q @ rotation
         active = _left_of_end(t, end) > bound
         end, steps = active.where(end, end - 1), active.where(steps + 1, 0)
         return [formula.ref for formula in (t.re, t.im, q.re, q.im, end, steps)]
 
-    def unfinished(values: Sequence[Ref]) -> Ref:
+    def is_active(values: Sequence[Ref]) -> Ref:
         left = Formula(b, values[4]) > 0
         return o.any_nonzero(b, left.ref, range(left.ref.rank), keepdim=False)
 
     most = combine(size, _MOST_STEPS, operator.mul)
-    refs = repeat_while(b, [formula.ref for formula in start], unfinished, sweep, most)
+    refs = repeat_while(b, [formula.ref for formula in start], is_active, sweep, most)
     t_re, t_im, q_re, q_im, *_ = (Formula(b, ref) for ref in refs)
     return ComplexFormula(t_re, t_im), ComplexFormula(q_re, q_im)
 
@@ -133,14 +133,14 @@ def _shift(t: ComplexFormula, end: Formula, steps: Formula) -> ComplexFormula:
     half = (element(before, before) - last).scaled(0.5)
     root = (half * half + product).sqrt()
     # The sum with the root that points the same way does not cancel.
-    opposite = half.re * root.re + half.im * root.im < 0
-    total = half + root.replaced(opposite, -root)
-    nothing = total.square.equals(0)
-    shift = last - product / ComplexFormula(nothing.where(1, total.re), total.im)
-    exceptional = (steps + 1).apply("Mod", _PATIENCE).equals(0)
+    is_negative = half.re * root.re + half.im * root.im < 0
+    total = half + root.replaced(is_negative, -root)
+    is_zero = total.square.equals(0)
+    shift = last - product / ComplexFormula(is_zero.where(1, total.re), total.im)
+    needs_other = (steps + 1).apply("Mod", _PATIENCE).equals(0)
     length = _left_of_end(t, end)
     other = last + ComplexFormula(length * 0.75, length * 0.4375)
-    return shift.replaced(exceptional, other)
+    return shift.replaced(needs_other, other)
 
 
 def _rotation(a: ComplexFormula, end: Formula) -> ComplexFormula:
@@ -152,7 +152,7 @@ def _rotation(a: ComplexFormula, end: Formula) -> ComplexFormula:
     row, unit = row_numbers(b, size), identity(a.re, size)
 
     def step(k: Formula, values: list[Formula]) -> list[Formula]:
-        rest, turn = ComplexFormula(*values[:2]), ComplexFormula(*values[2:])
+        rest, rotation = ComplexFormula(*values[:2]), ComplexFormula(*values[2:])
         x = rest.at(k, -1).kept((row > k - 1) & (row < end + 1))
         first = x.at(k, -2)
         norm, size_of_first = x.square.reduced("ReduceSum", -2).sqrt(), first.abs()
@@ -164,8 +164,8 @@ def _rotation(a: ComplexFormula, end: Formula) -> ComplexFormula:
         factor = done.where(0, 1 / done.where(1, norm * (norm + size_of_first)))
         scaled = vector.scaled(factor)
         rest = rest - scaled @ (vector.adjoint @ rest)
-        turn = turn - (turn @ vector) @ scaled.adjoint
-        return [rest.re, rest.im, turn.re, turn.im]
+        rotation = rotation - (rotation @ vector) @ scaled.adjoint
+        return [rest.re, rest.im, rotation.re, rotation.im]
 
     return ComplexFormula(*repeated(size, [a.re, a.im, unit, unit * 0], step)[2:])
 

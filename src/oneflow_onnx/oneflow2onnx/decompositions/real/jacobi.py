@@ -64,8 +64,12 @@ class _Order:
         b, place = self._place.b, self._place
         side = 1 - 2 * (place + step).apply("Mod", 2)
         neighbour = place + side
-        alone = (neighbour < 0) | (neighbour > self._last)
-        return Formula(b, b.cast(side.ref, self._dtype)), alone.where(place, neighbour), alone
+        is_single = (neighbour < 0) | (neighbour > self._last)
+        return (
+            Formula(b, b.cast(side.ref, self._dtype)),
+            is_single.where(place, neighbour),
+            is_single,
+        )
 
 
 def _rotated(x: Formula, rows: Dim, order: _Order, step: Formula) -> tuple[Formula, Formula]:
@@ -74,20 +78,20 @@ def _rotated(x: Formula, rows: Dim, order: _Order, step: Formula) -> tuple[Formu
     Hestenes (1958). Only the first `rows` rows count; the others follow. The second result is the
     largest cosine of an angle between two that met.
     """
-    side, neighbour, alone = order.neighbours(step)
+    side, neighbour, is_single = order.neighbours(step)
     other = x.at(neighbour, -1)
     p, q = x.part(0, rows, -2), other.part(0, rows, -2)
     product, square = ((p * factor).reduced("ReduceSum", -2) for factor in (q, p))
     square_other = square.at(neighbour, -1)
     # Columns that are nothing but rounding errors of the others are let alone.
     tiny = (1e-3 * float(np.finfo(x.ref.dtype).eps)) ** 2
-    still = alone | product.equals(0) | (square < tiny) | (square_other < tiny)
+    is_orthogonal = is_single | product.equals(0) | (square < tiny) | (square_other < tiny)
     lengths = square.sqrt() * square_other.sqrt()
-    cosine = still.where(0, product.abs() / still.where(1, lengths))
+    cosine = is_orthogonal.where(0, product.abs() / is_orthogonal.where(1, lengths))
     # Both columns of a pair compute the same angle; the right one turns the other way.
-    zeta = side * (square_other - square) / (2 * still.where(1, product))
+    zeta = side * (square_other - square) / (2 * is_orthogonal.where(1, product))
     size = 1 / (zeta.abs() + (1 + zeta * zeta).sqrt())
-    tangent = still.where(0, side * (zeta < 0).where(-size, size))
+    tangent = is_orthogonal.where(0, side * (zeta < 0).where(-size, size))
     c = 1 / (1 + tangent * tangent).sqrt()
     s = c * tangent
     # Rutishauser's form of c * other + s * x: rounding keeps the lengths of columns.
@@ -111,10 +115,10 @@ def _orthogonalized(x: Formula, rows: Dim) -> Formula:
         start = [Formula(b, values[0]), Formula(b, zero)]
         return [formula.ref for formula in repeated(count, start, step)]
 
-    def unfinished(values: Sequence[Ref]) -> Ref:
+    def is_active(values: Sequence[Ref]) -> Ref:
         return b.op("Greater", values[1], bound, dtype=BOOL)
 
-    return Formula(b, repeat_while(b, [x.ref, one], unfinished, sweep, _MOST_SWEEPS)[0])
+    return Formula(b, repeat_while(b, [x.ref, one], is_active, sweep, _MOST_SWEEPS)[0])
 
 
 def _with_vectors(x: Formula) -> tuple[Formula, Formula]:

@@ -162,12 +162,12 @@ def _series(a: Formula, x: Formula) -> Formula:
         term = term * x / r
         return [r, term, total + term]
 
-    def unfinished(values: Sequence[Formula]) -> Formula:
+    def is_active(values: Sequence[Formula]) -> Formula:
         _, term, total = values
         return term > total * _precision(a)
 
     start = 1 / a
-    return _repeated([a, start, start], unfinished, step)[2]
+    return _repeated([a, start, start], is_active, step)[2]
 
 
 def _fraction(a: Formula, x: Formula) -> Formula:
@@ -182,13 +182,13 @@ def _fraction(a: Formula, x: Formula) -> Formula:
         change = c * d
         return [n + 1, last, c, d, total * change, change]
 
-    def unfinished(values: Sequence[Formula]) -> Formula:
+    def is_active(values: Sequence[Formula]) -> Formula:
         return (values[5] - 1).apply("Abs") > _precision(a)
 
     first = x + 1 - a
     d = 1 / first
     huge = a * 0 + 1e30
-    return _repeated([a * 0 + 1, first, huge, d, d, a * 0 + 2], unfinished, step)[4]
+    return _repeated([a * 0 + 1, first, huge, d, d, a * 0 + 2], is_active, step)[4]
 
 
 def _precision(x: Formula) -> float:
@@ -197,7 +197,7 @@ def _precision(x: Formula) -> float:
 
 def _repeated(
     start: Sequence[Formula],
-    unfinished: Callable[[Sequence[Formula]], Formula],
+    is_active: Callable[[Sequence[Formula]], Formula],
     step: Callable[[list[Formula]], list[Formula]],
 ) -> list[Formula]:
     """Formulas after steps, as long as any element is unfinished, and not for ever."""
@@ -206,12 +206,12 @@ def _repeated(
     def formulas(values: Sequence[Ref]) -> list[Formula]:
         return [Formula(b, value) for value in values]
 
-    def goes_on(values: Sequence[Ref]) -> Ref:
-        left = unfinished(formulas(values)).ref
+    def condition(values: Sequence[Ref]) -> Ref:
+        left = is_active(formulas(values)).ref
         return o.any_nonzero(b, left, range(left.rank), keepdim=False)
 
     def advance(values: list[Ref]) -> list[Ref]:
         return [formula.ref for formula in step(formulas(values))]
 
     carried = [formula.ref for formula in start]
-    return formulas(repeat_while(b, carried, goes_on, advance, at_most=_MOST_STEPS))
+    return formulas(repeat_while(b, carried, condition, advance, at_most=_MOST_STEPS))
