@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 import torch
 
+import flowvision
 import oneflow as flow
+from oneflow.command_line.commands import main
+from tests.newcomers_mistakes import FURTHER_MISTAKES
 from tests.nn.twins import raised_by
 
 # Each for either library `t`, with a word that our message must have.
@@ -121,9 +126,16 @@ def _without_init(t):
     return init
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+ALL_MISTAKES = MISTAKES | FURTHER_MISTAKES
+
+
+def test_no_mistake_is_lost():
+    assert len(ALL_MISTAKES) == len(MISTAKES) + len(FURTHER_MISTAKES)
+
+
+@pytest.mark.parametrize("name", ALL_MISTAKES)
 def test_what_pytorch_refuses_is_refused(name):
-    mistake, word = MISTAKES[name]
+    mistake, word = ALL_MISTAKES[name]
     assert raised_by(lambda: mistake(torch)) is not None
     error = raised_by(lambda: mistake(flow))
     assert error is not None
@@ -137,6 +149,10 @@ SUGGESTIONS = {
     "of a function": (lambda: flow.matmull, "'matmul'"),
     "of a layer": (lambda: flow.nn.Liner, "'Linear'"),
     "of a module": (lambda: flow.distribted, "'distributed'"),
+    "of a model": (lambda: flowvision.models.ModelCreator.create_model("resnt50"), "'resnet50'"),
+    "of an initial gain": (lambda: flow.nn.init.calculate_gain("tahn"), "'tanh'"),
+    "of a device": (lambda: flow.ones(2).to("cuda0"), "write `cuda:0`"),
+    "of a setting": (lambda: setattr(flow.eager.settings, "explian", True), "explian"),
     "of nothing": (lambda: flow.qqqqqqqq, "no attribute 'qqqqqqqq'$"),
 }
 
@@ -144,8 +160,36 @@ SUGGESTIONS = {
 @pytest.mark.parametrize("name", SUGGESTIONS)
 def test_what_is_meant_perhaps(name):
     call, message = SUGGESTIONS[name]
-    with pytest.raises((AttributeError, TypeError), match=message):
+    with pytest.raises((AttributeError, RuntimeError, TypeError, ValueError), match=message):
         call()
+
+
+# Other tests import the modules of commands.
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
+@pytest.mark.parametrize(
+    ("command", "meant"),
+    [
+        (("dotcor",), "'doctor'"),
+        (("doctor", "--nochecks"), "'--no-checks'"),
+        (("completion", "bsah"), "'bash'"),
+        (("onnx", "exprot"), "'export'"),
+        (("plan", "--rnks", "8", "plans.py:gpt"), "'--ranks'"),
+        (("plan", "--type", "cudda", "plans.py:gpt"), "'cuda'"),
+        (("plan", "plans.py:lennet"), "'lenet'"),
+        (("plan", "plans.py:lenet", "widht=2"), "'width'"),
+        (("serve", "--restrat", "folder"), "'--restart'"),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, tuple) else "",
+)
+def test_what_is_meant_perhaps_on_the_command_line(command, meant, monkeypatch, tmp_path, capsys):
+    (tmp_path / "plans.py").write_text("def lenet(placement, width=1): ...\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["oneflow"])
+    monkeypatch.setattr("sys.path", [*sys.path])
+    with pytest.raises(SystemExit) as ended:
+        main(command)
+    said = f"{ended.value.code}{capsys.readouterr().err}"
+    assert f"did you mean {meant}?" in said
 
 
 @pytest.mark.parametrize(

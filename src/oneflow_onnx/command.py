@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 
+from oneflow.base.command_parser import CommandParser
 from oneflow_onnx.commands.check import CHECK
 from oneflow_onnx.commands.code import CODE
 from oneflow_onnx.commands.export import EXPORT
@@ -17,7 +17,7 @@ SUBCOMMANDS = (EXPORT, IMPORT, CODE, CHECK, INFO)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the subcommand that the command line names; return the exit status."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m oneflow onnx", description="OneFlow models to ONNX and back."
     )
     choices = parser.add_subparsers(dest="subcommand", required=True)

@@ -86,9 +86,11 @@ class Device:
             type, index = "cuda", type
         name, _, ordinal = str(type).partition(":")
         if name not in DEVICE_TYPES and name not in TYPES_WITHOUT_ARRAYS:
+            kind = name.rstrip("0123456789")
+            hint = f"; write `{kind}:{name[len(kind) :]}`" if kind in DEVICE_TYPES else ""
             raise RuntimeError(
                 f"Expected one of {', '.join(DEVICE_TYPES)} device type at start of device string: "
-                f"{name}"
+                f"{name}{hint}"
             )
         if ordinal and index is not None:
             raise RuntimeError(f"device index given twice: in `{type}` and as index={index}")

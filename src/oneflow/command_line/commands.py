@@ -9,6 +9,8 @@ import runpy
 import sys
 from collections.abc import Sequence
 
+from oneflow.base.command_parser import CommandParser
+
 # Each command with the module that runs it and what it does.
 COMMANDS = {
     "doctor": ("oneflow.command_line.doctor", "describe this installation, and try it"),
@@ -23,7 +25,7 @@ COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line."""
     summary = "".join(f"  {name:<12}{text}\n" for name, (_, text) in COMMANDS.items())
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m oneflow",
         usage="python -m oneflow COMMAND ...",
         description=f"commands:\n{summary}",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 
+from oneflow.base.command_parser import CommandParser
 from oneflow.command_line.commands import COMMANDS
 
 # The first word is a command, the others are files; `{commands}` stands for the names.
@@ -30,7 +30,7 @@ compdef _oneflow oneflow
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print what a shell evaluates in its start-up file."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m oneflow completion",
         description='Print completion for a shell: eval "$(oneflow completion bash)".',
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import platform
 import re
 import socket
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from oneflow.base import environment
+from oneflow.base.command_parser import CommandParser
 from oneflow.base.device import DEVICE_TYPES, platform_devices
 from oneflow.base.environment import EnvironmentVariable, cache_folder
 from oneflow.base.placement import Placement
@@ -44,8 +44,7 @@ def report() -> Iterator[str]:
     yield f"python: {platform.python_version()} on {platform.platform()}"
     yield f"jax: {version('jax')}, jaxlib: {version('jaxlib')}, numpy: {np.__version__}"
     yield f"extras: {_describe_extras()}"
-    counts = {type: len(platform_devices(type)) for type in DEVICE_TYPES}
-    yield "devices: " + ", ".join(f"{n} {type}" for type, n in counts.items() if n)
+    yield f"devices: {', '.join(filter(None, map(_describe_devices, DEVICE_TYPES)))}"
     yield f"threads: {get_num_threads()}"
     yield f"cache: {_describe_cache()}"
     yield f"network: host {socket.gethostname()}, a port can be opened ({free_port()})"
@@ -61,6 +60,13 @@ def report() -> Iterator[str]:
         yield f"{name} is not read; in its place: {place}"
     for name, suggestion in unknown_variables().items():
         yield f"{name} is not read{suggestion}"
+
+
+def _describe_devices(type: str) -> str:
+    """The number of devices, and the kind of the first one where it has a name."""
+    devices = platform_devices(type)
+    kind = devices[0].device_kind if devices else type
+    return f"{len(devices)} {type}{'' if kind == type else f' ({kind})'}" if devices else ""
 
 
 def _describe_extras() -> str:
@@ -162,7 +168,7 @@ def checks() -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; the exit status is 1 if a check fails."""
-    parser = argparse.ArgumentParser(prog="python -m oneflow doctor", description=__doc__)
+    parser = CommandParser(prog="python -m oneflow doctor", description=__doc__)
     parser.add_argument("--no-checks", action="store_true", help="only describe, run nothing")
     options = parser.parse_args(arguments)
     has_failed = False

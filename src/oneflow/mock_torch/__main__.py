@@ -14,6 +14,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from oneflow.base.command_parser import CommandParser
 from oneflow.base.environment import MOCK_TORCH_LAZY, MOCK_TORCH_VERBOSE
 
 FOLDER = str(Path(__file__).parent / "path")
@@ -21,7 +22,7 @@ FOLDER = str(Path(__file__).parent / "path")
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a script, or print the command that changes the environment."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m oneflow.mock_torch",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

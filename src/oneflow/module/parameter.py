@@ -7,7 +7,7 @@ from typing import Any, SupportsIndex
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype
 from oneflow.base.placement import DeviceOrSharding
-from oneflow.functional.creation.options import choose_device
+from oneflow.functional.creation.options import choose_device, new_shape
 from oneflow.primitives.operators.creation import zeros
 from oneflow.tensor.subclasses import call_as_it_is
 from oneflow.tensor.tensor import Tensor
@@ -76,7 +76,7 @@ def new_parameter(
 ) -> Parameter:
     """A parameter of zeros that shares its memory with nobody; initialisers fill it."""
     device = choose_device(device, None, None)
-    value = zeros(shape=tuple(shape), dtype=dtype or get_default_dtype(), device=device)
+    value = zeros(shape=new_shape(shape), dtype=dtype or get_default_dtype(), device=device)
     return _from_value(value, requires_grad)
 
 

@@ -19,7 +19,7 @@ class SGD(Optimizer):
         momentum: how much of the previous direction is kept.
         dampening: how much of the new gradient is left out of the direction.
         weight_decay: factor of the L2 penalty added to the gradient.
-        nesterov: look ahead along the momentum; without `momentum` it changes nothing.
+        nesterov: look ahead along the momentum; needs `momentum`.
         maximize: go up instead of down.
         fused: accepted; all updates are one program anyway.
 
@@ -55,6 +55,8 @@ class SGD(Optimizer):
         check_range("lr", lr, 0.0)
         check_range("momentum", momentum, 0.0)
         check_range("weight_decay", weight_decay, 0.0)
+        if nesterov and not momentum:
+            raise ValueError("`nesterov` looks ahead along the momentum: give a `momentum` above 0")
         defaults = {
             "lr": lr,
             "momentum": momentum,

@@ -5,16 +5,19 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib.util
+import inspect
 import math
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from oneflow.base.command_parser import CommandParser
 from oneflow.base.device import DEVICE_TYPES, set_cpu_devices
 from oneflow.base.placement import Placement
+from oneflow.base.suggestions import did_you_mean
 from oneflow.base.units import bytes_text
 from oneflow.compiler.topologies import absent_devices
 from oneflow.plan.plan import Plan, plan_graph
@@ -33,7 +36,7 @@ tensors of any size cost nothing, and have no values."""
 
 def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the planner's options, from the command line unless given."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m oneflow plan",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -71,7 +74,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.chips == "list":
         sys.stdout.write(chip_list())
         return
-    make = function_named(options.function)
+    named = dict(map(_option, options.options))
+    try:
+        make = function_named(options.function)
+        _check_names(make, named)
+    except (AttributeError, FileNotFoundError, TypeError) as error:
+        sys.exit(f"python -m oneflow plan: {error}")
     hierarchy = tuple(map(int, options.ranks.split("x")))
     count = math.prod(hierarchy)
     chip = None
@@ -85,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     plan = make_plan(
         make,
         Placement(chip.type if chip else options.type, list(range(count)), hierarchy),
-        dict(map(_option, options.options)),
+        named,
         compile=not options.model,
         chip=chip,
     )
@@ -162,7 +170,25 @@ def function_named(name: str) -> Callable[..., Any]:
     sys.path.insert(0, str(path.resolve().parent))
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)
+    if not hasattr(module, attribute):
+        hint = did_you_mean(attribute, vars(module))
+        raise AttributeError(f"{file} has no function `{attribute}`{hint}")
     return getattr(module, attribute)
+
+
+def _check_names(make: Callable[..., Any], named: Iterable[str]) -> None:
+    """Check that a function has arguments of these names.
+
+    Raises:
+        TypeError: it has not.
+    """
+    parameters = inspect.signature(make).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    for name in named:
+        if name not in parameters:
+            hint = did_you_mean(name, parameters)
+            raise TypeError(f"`{make.__name__}` has no argument `{name}`{hint}")
 
 
 def _option(text: str) -> tuple[str, Any]:

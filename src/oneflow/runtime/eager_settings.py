@@ -24,6 +24,17 @@ class Settings:
         'deferred'
     """
 
+    # A misspelled setting is an error.
+    __slots__ = (
+        "_inference",
+        "_limit",
+        "_mode",
+        "by_operator",
+        "explain",
+        "hot_after",
+        "slow_path_at",
+    )
+
     def __init__(self) -> None:
         self._inference = 0  # threads in inference mode
         self.mode = environment.EAGER.read()

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from oneflow.base.command_parser import CommandParser
 from oneflow.serving.logs import JsonFormatter
 from oneflow.serving.server import ServerOptions, serve
 from oneflow.serving.supervisor import Supervisor, open_socket
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _export(arguments: Sequence[str]) -> None:
     """Put a saved graph into a model repository."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=f"{_PROGRAM} export",
         description="Put a saved graph into a model repository of this server or of Triton.",
     )
@@ -47,7 +48,7 @@ def _export(arguments: Sequence[str]) -> None:
 
 def _backend(arguments: Sequence[str]) -> None:
     """Write the backend for Triton."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=f"{_PROGRAM} backend", description="Write the backend `oneflow` for Triton."
     )
     parser.add_argument("folder", type=Path, help="Triton's --backend-directory")
@@ -88,7 +89,7 @@ def _run_supervisor(arguments: Sequence[str], options: argparse.Namespace) -> in
 
 def _parser() -> argparse.ArgumentParser:
     defaults = ServerOptions()
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=_PROGRAM,
         allow_abbrev=False,
         description="Serve saved graphs over HTTP and gRPC (Open Inference Protocol, version 2).",

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Sequence
 
 from oneflow.base import environment
+from oneflow.base.command_parser import CommandParser
 from oneflow.control_plane.channel import free_port
 from oneflow.control_plane.launcher.worker_group import WorkerGroup
 from oneflow.tuning.linux import THREAD_CACHE_SETTING
@@ -21,7 +22,7 @@ _DEFAULT_PORT = 29500
 
 def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the launcher's options, from the command line unless given."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m oneflow launch",
         description="Start a script in several processes that train together.",
     )

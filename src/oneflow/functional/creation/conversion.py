@@ -168,16 +168,19 @@ def _positional_destination(args: tuple) -> dict[str, Any]:
     if len(flags) > 1:
         options["copy"] = flags[1]
     for arg in args:
+        if arg is None or isinstance(arg, bool):
+            continue
         if isinstance(arg, DType | type):
-            options["dtype"] = as_dtype(arg)
+            name, value = "dtype", as_dtype(arg)
         elif isinstance(arg, Tensor):
-            options["other"] = arg
-        elif isinstance(arg, Device | Placement | Sharding | str | int) and not isinstance(
-            arg, bool
-        ):
-            options["device"] = arg
-        elif arg is not None and not isinstance(arg, bool):
+            name, value = "other", arg
+        elif isinstance(arg, Device | Placement | Sharding | str | int):
+            name, value = "device", arg
+        else:
             raise TypeError(f"to(): expected a device, dtype or tensor, got {type(arg).__name__}")
+        if options[name] is not None:
+            raise TypeError(f"to(): got two of a kind, {options[name]!r} and {arg!r}")
+        options[name] = value
     return options
 
 

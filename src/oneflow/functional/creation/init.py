@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
+from oneflow.base.suggestions import did_you_mean
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.primitives.operators.creation import full_float, full_integer, ones, zeros
 from oneflow.primitives.operators.random import random_normal, random_uniform
@@ -61,7 +62,10 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         if isinstance(slope, bool) or not isinstance(slope, int | float):
             raise ValueError(f"negative_slope {param} not a valid number")
         return math.sqrt(2.0 / (1 + slope**2))
-    raise ValueError(f"Unsupported nonlinearity {nonlinearity!r}")
+    known = [*_LINEAR, *gain_of, "leaky_relu"]
+    raise ValueError(
+        f"Unsupported nonlinearity {nonlinearity!r}{did_you_mean(nonlinearity, known)}"
+    )
 
 
 def _fill(tensor: Tensor, make: Callable[..., Value]) -> Tensor:

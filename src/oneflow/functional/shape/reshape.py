@@ -428,6 +428,10 @@ def expand(input: Tensor, sizes: Any, *more: int) -> Tensor:
                 "dimension "
                 f"{at}"
             )
+        if size < -1:
+            raise RuntimeError(
+                f"expand({list(new_sizes)}): sizes must not be negative; -1 keeps what there is"
+            )
         if size != -1 and size != have and have != 1:
             raise RuntimeError(
                 f"The expanded size of the tensor ({size}) must match the existing size ({have}) "
