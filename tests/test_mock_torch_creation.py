@@ -21,6 +21,7 @@ CALLS: list[Callable[[Any], Any]] = [
     lambda t: t.range(5, 0, -2),
     lambda t: t.range(0, 2.5),
     lambda t: t.range(0, 3, out=t.empty(0, dtype=t.float64)),
+    lambda t: t.range(0, 3, out=t.zeros(2, 3).narrow(1, 1, 2)),
     lambda t: t.tensor([t.tensor([1]), t.tensor([2])]),
     lambda t: t.tensor([[t.tensor([1])], [t.tensor([2])]]),
     lambda t: t.tensor((t.tensor([[1]]), t.tensor([2.5]))),

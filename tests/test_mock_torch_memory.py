@@ -208,8 +208,24 @@ def the_environment_is_described(library):
     return "ython" in collect.get_pretty_env_info()
 
 
+def arrays_are_made_of_capsules(library):
+    dlpack = importlib.import_module(f"{library.__name__}.utils.dlpack")
+    capsules = (dlpack.to_dlpack(library.arange(3)), np.ones(2, np.float32).__dlpack__())
+    return [library.asarray(capsule).tolist() for capsule in capsules]
+
+
+def sizes_of_elements_and_dimensions(library):
+    kinds = (library.bool, library.int16, library.complex128)
+    sizes = [library._utils._element_size(kind) for kind in kinds]
+    x = library.ones(2, 3)
+    dims = [(t.sparse_dim(), t.dense_dim()) for t in (x, x.to_sparse(), x[0, 0])]
+    return sizes, dims, list(library.Storage([1.0, 2.0]))
+
+
 PROGRAMS = [
+    arrays_are_made_of_capsules,
     capsules_go_round,
+    sizes_of_elements_and_dimensions,
     storages_are_copied,
     storages_are_made_and_written,
     slices_of_storages_share_memory,

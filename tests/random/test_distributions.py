@@ -301,6 +301,11 @@ def test_in_place_results_are_the_tensor_itself():
 ERRORS = [
     (lambda lib: lib.rand(2, dtype=lib.int64), "randint"),
     (lambda lib: lib.randint(3, 3, (2,)), "random_ expects 'from' to be less than 'to'"),
+    (lambda lib: lib.zeros(2, dtype=lib.uint8).random_(0, 300), "to - 1 is out of bounds"),
+    (lambda lib: lib.zeros(2, dtype=lib.uint8).random_(-1, 3), "from is out of bounds"),
+    (lambda lib: lib.zeros(2, dtype=lib.bool).random_(0, 3), "to - 1 is out of bounds"),
+    (lambda lib: lib.zeros(2, dtype=lib.float16).random_(0, 70000), "to - 1 is out of bounds"),
+    (lambda lib: lib.zeros(2, dtype=lib.int32).random_(0, 2**33), "to - 1 is out of bounds"),
     (lambda lib: lib.randperm(-1), "non-negative"),
     (lambda lib: lib.normal(0.0, -1.0, (2,)), "normal expects std >= 0.0, but found std -1"),
     (lambda lib: lib.zeros(2).normal_(0, -1), "normal expects std >= 0.0, but found std -1"),

@@ -18,6 +18,14 @@ TENSORS = {
     "float64 of one": lambda lib: lib.tensor(2**70, dtype=lib.float64),
     "complex64": lambda lib: lib.tensor([2**64, 1], dtype=lib.complex64),
     "bool": lambda lib: lib.tensor([2**63, 0], dtype=lib.bool),
+    "bool of large numbers after a float": lambda lib: lib.tensor(
+        (float("nan"), 0, -(2**63) - 1), dtype=lib.bool
+    ),
+    "exponent of float_power": lambda lib: lib.float_power(lib.tensor([3.0]), 1.1),
+    "complex exponent of float_power": lambda lib: lib.float_power(
+        lib.tensor([3], dtype=lib.int16), 1.2 + 0.7j
+    ),
+    "base of float_power": lambda lib: lib.float_power(1.1, lib.tensor([3], dtype=lib.int8)),
     "beside a float": lambda lib: lib.tensor([2**64, 2.5]),
     "complex linspace": lambda lib: lib.linspace(0, 2j, 3),
     "complex linspace of a dtype": lambda lib: lib.linspace(1j, 2, 4, dtype=lib.complex128),

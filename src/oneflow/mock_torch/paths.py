@@ -27,8 +27,14 @@ _ROWS = (
     (
         "torch",
         "oneflow.mock_torch.pytorch.storage",
-        " ".join(["_storage_classes", *(kind.__name__ for kind in STORAGE_CLASSES.values())]),
+        " ".join(
+            [
+                "_storage_classes Storage=FloatStorage",
+                *(kind.__name__ for kind in STORAGE_CLASSES.values()),
+            ]
+        ),
     ),
+    ("torch._utils", "oneflow.mock_torch.pytorch.storage", "_element_size"),
     ("torch", "oneflow.mock_torch.pytorch._higher_order_ops.control_flow", "cond"),
     ("torch", "oneflow", "dsmm=mm spmm=mm"),
     (

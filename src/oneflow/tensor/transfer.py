@@ -97,7 +97,8 @@ def numpy_from_data(data: Any, dtype: DType | None) -> np.ndarray:
             f"could not make a tensor of {_short_repr(data)}: lists must be nested like a grid, "
             f"those of one depth equally long ({error})"
         ) from None
-    if array.dtype.kind in "Ouf" and type(_first_leaf(plain)) is int:
+    kind = array.dtype.kind
+    if kind == "O" or (kind in "uf" and type(_first_leaf(plain)) is int):
         array = _large_integers(array, plain, inferred)
     _require_numbers(array, data)
     if inferred is not None:

@@ -102,7 +102,8 @@ def asarray(
     """`obj` as a tensor.
 
     Args:
-        obj: a tensor, a number, nested sequences of them, or another library's array.
+        obj: a tensor, a number, nested sequences of them, another library's array, or the capsule
+            that its ``__dlpack__`` gives.
         dtype: default that of `obj`; of Python's numbers the default dtypes.
         device: default that of a tensor, or the CPU.
         copy: True for memory of its own, False to refuse what needs that, None for either.
@@ -116,7 +117,8 @@ def asarray(
         >>> flow.asarray([1, 2], copy=True)
         tensor([1, 2], dtype=oneflow.int64)
     """
-    result = as_tensor(obj, dtype, device)
+    source = from_dlpack(obj) if type(obj).__name__ == "PyCapsule" else obj
+    result = as_tensor(source, dtype, device)
     if copy is False and result is not obj:
         raise ValueError(
             f"asarray(): {type(obj).__name__} must be copied to be a tensor of that dtype on that "

@@ -229,9 +229,10 @@ def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
         tensor([1.0000, 0.5000], dtype=oneflow.float64)
     """
     require_one_tensor("float_power", input, exponent)
-    x, y = promote_operands((input, exponent))
-    has_complex = Category.COMPLEX in (computed_dtype(x).category, computed_dtype(y).category)
-    wide = complex128 if has_complex else float64
+    dtypes = (computed_dtype(input), computed_dtype(exponent))
+    wide = complex128 if any(dtype.is_complex for dtype in dtypes) else float64
+    # Widen tensors before they meet: numbers are then rounded to their precision, not to a lower.
+    x, y = promote_operands((cast_to(input, wide), cast_to(exponent, wide)))
     return power(cast_to(x, wide), cast_to(y, wide))
 
 

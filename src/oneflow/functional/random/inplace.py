@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from oneflow.base.dtype import DType
 from oneflow.base.keyword_aliases import keyword_aliases, self_by_name
+from oneflow.base.limits import finfo
 from oneflow.primitives.operators import random as rng, sampling
 from oneflow.primitives.operators.elementwise import exp
 from oneflow.primitives.registry import Primitive
@@ -203,6 +205,17 @@ def _largest(tensor: Tensor) -> int:
     )
 
 
+def _range_of(dtype: DType) -> tuple[float, float]:
+    """The least and the largest number of a dtype, which are rounded if it holds floats."""
+    if dtype.name == "bool":
+        return 0, 1
+    if dtype.is_floating_point:
+        limits = finfo(dtype)
+        return limits.min, limits.max
+    bits = 8 * dtype.itemsize - dtype.is_signed
+    return -(2**bits) if dtype.is_signed else 0, 2**bits - 1
+
+
 @_method
 def random_(
     self: Tensor, *ends: int | None, generator: Generator | None = None, **named: int | None
@@ -212,7 +225,7 @@ def random_(
     Without an upper end the numbers go up to the largest that the dtype holds exactly.
 
     Raises:
-        RuntimeError: an empty range.
+        RuntimeError: an empty range, or one that the dtype does not hold.
 
     Example:
         >>> import oneflow as flow
@@ -227,4 +240,11 @@ def random_(
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
+    least, largest = _range_of(self.dtype)
+    for name, end in (("from", low), ("to - 1", high - 1)):
+        if not least <= end <= largest:
+            raise RuntimeError(
+                f"{name} is out of bounds for {self.dtype!r}, got {end}; it holds numbers from "
+                f"{least} to {largest}"
+            )
     return write(self, _draw_like(self, rng.random_integer, generator, low, high))

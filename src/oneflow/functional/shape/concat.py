@@ -27,7 +27,7 @@ _GROUP = 128
 _SPLITS = {"sections": "indices_or_sections", "indices": "indices_or_sections"}
 
 
-def _sequence(tensors: Any, name: str) -> list[Tensor]:
+def sequence_of_tensors(tensors: Any, name: str) -> list[Tensor]:
     """The tensors to put together.
 
     Raises:
@@ -81,7 +81,7 @@ def cat(inputs: Sequence[Tensor], dim: int = 0) -> Tensor:
         tensor([[0., 0.],
                 [1., 1.]], dtype=oneflow.float32)
     """
-    promoted = _promoted(_sequence(inputs, "cat"))
+    promoted = _promoted(sequence_of_tensors(inputs, "cat"))
     real = [tensor for tensor in promoted if tensor._value.spec.shape != (0,)] or promoted[:1]
     shape = real[0]._value.spec.shape
     if not all(tensor._value.spec.shape for tensor in promoted):
@@ -89,7 +89,8 @@ def cat(inputs: Sequence[Tensor], dim: int = 0) -> Tensor:
         raise RuntimeError(
             f"zero-dimensional tensor (at position {position}) cannot be concatenated"
         )
-    at = wrap_dim(operator.index(dim), len(shape))
+    # Empty tensors of one dimension are skipped along any dimension, even if there are no others.
+    at = 0 if shape == (0,) else wrap_dim(operator.index(dim), len(shape))
     for position, tensor in enumerate(real):
         _check_shape(tensor._value.spec.shape, shape, at, position)
     if len(real) < len(promoted):
@@ -132,7 +133,7 @@ def stack(inputs: Sequence[Tensor], dim: int = 0) -> Tensor:
         tensor([[0., 1.],
                 [0., 1.]], dtype=oneflow.float32)
     """
-    promoted = _promoted(_sequence(inputs, "stack"))
+    promoted = _promoted(sequence_of_tensors(inputs, "stack"))
     shape = promoted[0]._value.spec.shape
     for position, tensor in enumerate(promoted):
         if tensor._value.spec.shape != shape:

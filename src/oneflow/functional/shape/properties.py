@@ -310,6 +310,28 @@ def is_sparse(self: Tensor) -> bool:
     return False
 
 
+def sparse_dim(self: Tensor) -> int:
+    """Return the number of dimensions whose positions are stored: 0 of a dense tensor.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3).sparse_dim(), flow.ones(2, 3).to_sparse().sparse_dim()
+        (0, 2)
+    """
+    return 0
+
+
+def dense_dim(self: Tensor) -> int:
+    """Return the number of dimensions in which all elements are stored.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3).dense_dim(), flow.ones(2, 3).to_sparse().dense_dim()
+        (2, 0)
+    """
+    return self.ndim
+
+
 def is_quantized(self: Tensor) -> bool:
     """False: there are no quantized tensors; `nn.qat` has layers that round as if there were.
 
@@ -437,3 +459,5 @@ for _property in (
 attach("is_sparse_csr", property(is_nested))
 attach("is_mkldnn", property(is_nested))
 attach("is_shared", is_shared)
+attach("sparse_dim", sparse_dim)
+attach("dense_dim", dense_dim)

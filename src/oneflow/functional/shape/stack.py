@@ -17,7 +17,7 @@ from oneflow.base.placement import parse_device
 from oneflow.base.shape import Size
 from oneflow.functional.creation.options import checked_dtype, sizes_of
 from oneflow.functional.registry import function
-from oneflow.functional.shape.concat import cat, stack
+from oneflow.functional.shape.concat import cat, sequence_of_tensors, stack
 from oneflow.tensor.operands import promote_operands
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
@@ -267,11 +267,6 @@ def atleast_3d(*tensors: Any) -> Any:
     return _at_least(tensors, _three_dims)
 
 
-def _require_some(tensors: Sequence[Tensor], name: str) -> None:
-    if not len(tensors):
-        raise RuntimeError(f"{name} expects a non-empty TensorList")
-
-
 @function(method=False)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors side by side: along dimension 1, or 0 for vectors.
@@ -281,9 +276,8 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
         >>> flow.hstack([flow.tensor([1]), flow.tensor([2])])
         tensor([1, 2], dtype=oneflow.int64)
     """
-    _require_some(tensors, "hstack")
-    parts = [atleast_1d(tensor) for tensor in tensors]
-    return cat(parts, 0 if parts and parts[0].ndim == 1 else 1)
+    parts = [atleast_1d(tensor) for tensor in sequence_of_tensors(tensors, "hstack")]
+    return cat(parts, 0 if parts[0].ndim == 1 else 1)
 
 
 @function(method=False, also=("row_stack",))
@@ -295,8 +289,7 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
         >>> flow.vstack([flow.tensor([1]), flow.tensor([2])]).tolist()
         [[1], [2]]
     """
-    _require_some(tensors, "vstack")
-    return cat([_two_dims(tensor) for tensor in tensors], 0)
+    return cat([_two_dims(tensor) for tensor in sequence_of_tensors(tensors, "vstack")], 0)
 
 
 row_stack = vstack
@@ -311,8 +304,7 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
         >>> flow.dstack([flow.tensor([1]), flow.tensor([2])]).tolist()
         [[[1, 2]]]
     """
-    _require_some(tensors, "dstack")
-    return cat([_three_dims(tensor) for tensor in tensors], 2)
+    return cat([_three_dims(tensor) for tensor in sequence_of_tensors(tensors, "dstack")], 2)
 
 
 @function(method=False)
@@ -324,8 +316,8 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
         >>> flow.column_stack([flow.tensor([1, 2]), flow.tensor([3, 4])]).tolist()
         [[1, 3], [2, 4]]
     """
-    _require_some(tensors, "column_stack")
-    return cat([tensor if tensor.ndim >= 2 else tensor.reshape(-1, 1) for tensor in tensors], 1)
+    parts = sequence_of_tensors(tensors, "column_stack")
+    return cat([tensor if tensor.ndim >= 2 else tensor.reshape(-1, 1) for tensor in parts], 1)
 
 
 @function(method=False)

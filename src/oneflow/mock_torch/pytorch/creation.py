@@ -15,6 +15,7 @@ from oneflow import (
     tensor as _tensor,
 )
 from oneflow.base.dtype import DType
+from oneflow.functional.registry import put_out
 
 
 def _with_scalars(data: Any) -> Any:
@@ -64,7 +65,7 @@ def range_(
     kind = dtype or (get_default_dtype() if out is None else out.dtype)
     numbers = (arange(count, dtype=float64, device=device) * step + start).to(kind)
     if out is not None:
-        return out.resize_(numbers.shape).copy_(numbers)
+        return put_out(out, numbers, "range", fills=True, is_creation=True)
     return numbers.requires_grad_(requires_grad)
 
 

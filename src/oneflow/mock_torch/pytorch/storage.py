@@ -14,6 +14,11 @@ def _dtype_to_storage_type_map() -> dict[DType, str]:
     return {dtype: storage_class.__name__ for dtype, storage_class in STORAGE_CLASSES.items()}
 
 
+def _element_size(dtype: DType) -> int:
+    """Return the number of bytes of an element, which libraries ask ``torch._utils`` for."""
+    return dtype.itemsize
+
+
 globals().update({kind.__name__: kind for kind in STORAGE_CLASSES.values()})
 _LegacyStorage = LegacyStorage
 _storage_classes = {UntypedStorage, TypedStorage, *STORAGE_CLASSES.values()}
