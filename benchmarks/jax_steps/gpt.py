@@ -10,35 +10,39 @@ import numpy as np
 from benchmarks.jax_steps.step import Step
 
 
-def _parameters(vocabulary, width, layers, context):
-    rng = np.random.default_rng(0)
-
-    def normal(*shape):
-        return jnp.asarray(rng.standard_normal(shape) * 0.02, jnp.float32)
+def block_parameters(width, rng=None):
+    """The parameters of a layer."""
+    rng = rng or np.random.default_rng(0)
 
     def norm():
         return {"scale": jnp.ones(width, jnp.float32), "shift": jnp.zeros(width, jnp.float32)}
 
     def dense(inputs, outputs):
-        return {"weight": normal(inputs, outputs), "bias": jnp.zeros(outputs, jnp.float32)}
+        return {"weight": _normal(rng, inputs, outputs), "bias": jnp.zeros(outputs, jnp.float32)}
 
-    blocks = [
-        {
-            "norm1": norm(),
-            "norm2": norm(),
-            "qkv": dense(width, 3 * width),
-            "projection": dense(width, width),
-            "up": dense(width, 4 * width),
-            "down": dense(4 * width, width),
-        }
-        for _ in range(layers)
-    ]
     return {
-        "tokens": normal(vocabulary, width),
-        "positions": normal(context, width),
+        "norm1": norm(),
+        "norm2": norm(),
+        "qkv": dense(width, 3 * width),
+        "projection": dense(width, width),
+        "up": dense(width, 4 * width),
+        "down": dense(4 * width, width),
+    }
+
+
+def _normal(rng, *shape):
+    return jnp.asarray(rng.standard_normal(shape) * 0.02, jnp.float32)
+
+
+def _parameters(vocabulary, width, layers, context):
+    rng = np.random.default_rng(0)
+    blocks = [block_parameters(width, rng) for _ in range(layers)]
+    return {
+        "tokens": _normal(rng, vocabulary, width),
+        "positions": _normal(rng, context, width),
         "blocks": blocks,
-        "norm": norm(),
-        "head": normal(width, vocabulary),
+        "norm": {"scale": jnp.ones(width, jnp.float32), "shift": jnp.zeros(width, jnp.float32)},
+        "head": _normal(rng, width, vocabulary),
     }
 
 
@@ -58,7 +62,8 @@ def _drop(x, key, rate):
     return jnp.where(jax.random.bernoulli(key, 1 - rate, x.shape), x / (1 - rate), 0.0)
 
 
-def _block(x, p, keys, heads, rate):
+def block(x, p, keys, heads, rate):
+    """A layer, with attention written out."""
     batch, length, width = x.shape
     q, k, v = jnp.split(_dense(_norm(x, p["norm1"]), p["qkv"]), 3, axis=-1)
     q, k, v = (part.reshape(batch, length, heads, -1).transpose(0, 2, 1, 3) for part in (q, k, v))
@@ -74,8 +79,8 @@ def _block(x, p, keys, heads, rate):
 def _logits(p, tokens, key, heads, rate):
     keys = iter(jax.random.split(key, 3 * len(p["blocks"]) + 1))
     x = _drop(p["tokens"][tokens] + p["positions"][: tokens.shape[1]], next(keys), rate)
-    for block in p["blocks"]:
-        x = _block(x, block, keys, heads, rate)
+    for layer in p["blocks"]:
+        x = block(x, layer, keys, heads, rate)
     return _norm(x, p["norm"]) @ p["head"]
 
 

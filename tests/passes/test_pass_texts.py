@@ -9,6 +9,7 @@ import pytest
 
 import oneflow as flow
 from oneflow import nn
+from oneflow.passes import fuse_attention
 from oneflow.passes.pipeline import PASSES
 from oneflow.program.ir import Program
 from oneflow.program.printer import format_program
@@ -106,12 +107,27 @@ def _two_layers() -> Call:
     )
 
 
+def _written_attention() -> Call:
+    """Attention that is written out, as a training step."""
+
+    def loss_of(module: nn.Module, q: flow.Tensor) -> flow.Tensor:
+        scores = q @ module(q).transpose(-2, -1) * 0.5
+        hidden = flow.ones(4, 4).tril() == 0
+        weights = scores.masked_fill(hidden, float("-inf")).softmax(-1)
+        return (weights @ q).square().sum()
+
+    model = nn.Linear(4, 4, bias=False)
+    graph = TrainGraph(model, loss_of, flow.optim.SGD(model.parameters(), lr=0.5))
+    return graph, (flow.ones(2, 4, 4),)
+
+
 CALLS: dict[str, Callable[[], Call]] = {
     "checked_updates": _checked_write,
     "regather": _zero_3,
     "auto_parallel": _large_product,
     "sparse_updates": _lookup,
     "dead_code": _unused_value,
+    "fuse_attention": _written_attention,
     "channels_last": _convolution,
     "materialize": _shared_operand,
     "order_updates": _two_layers,
@@ -128,6 +144,8 @@ def text_of_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> str:
             texts.extend(["--- before", format_program(before), "--- after", format_program(after)])
 
     monkeypatch.setattr("oneflow.graph.compilation.dump_callback", lambda graph: observe)
+    monkeypatch.setattr(fuse_attention, "DEVICE_TYPES", {"cpu"})
+    monkeypatch.setattr(fuse_attention, "is_fused", lambda operation: True)
     graph, arguments = CALLS[name]()
     graph(*arguments)
     return "\n".join([*texts, ""])

@@ -16,6 +16,7 @@ from oneflow.primitives.operators.attention_kernels import (
     AttentionSizes,
     CudnnKernel,
     SplashKernel,
+    attention_sizes,
 )
 
 NUMBERS = (np.float64(0), np.int64(0), np.int64(0))
@@ -47,7 +48,7 @@ class CudnnStandIn(CudnnKernel):
             found = scores(q, k, mask[0] if mask else None)
             values = jnp.repeat(v, sizes.repeats, axis=2)
             lse = jax.nn.logsumexp(found, axis=-1)
-            weights = jnp.exp(found - lse[..., None])
+            weights = jax.nn.softmax(found, axis=-1)
             return jnp.einsum("bhls,bshe->blhe", weights, values), lse.astype(jnp.float32)
 
         kernel = jax.custom_vjp(lambda *given: result_of(*given)[0])
@@ -77,9 +78,10 @@ def tensors(q_shape, k_shape, seed=0):
     ]
 
 
-def results(form, q, k, v, g, mask, causal, grouped):
+def results(form, q, k, v, g, mask, causal, grouped, **others):
     """The result, the logarithms and the gradients."""
     flags = {
+        **others,
         "scale": SCALE,
         "causal": causal,
         "dropout": False,
@@ -117,6 +119,28 @@ def test_kernel_operands(mask, groups):
     found = results(kernel, q, k, v, g, masks, False, groups != 4)
     for mine, plain in zip(found, expected, strict=True):
         np.testing.assert_allclose(mine, plain, rtol=2e-5, atol=2e-5)
+
+
+def test_hidden_keys_have_a_weight_if_a_query_sees_none():
+    q, k, v, g = tensors((2, 4, 6, 4), (2, 4, 8, 4))
+    masks = (jnp.asarray(MASKS["unseen"](np.random.default_rng(1), (6, 8))),)
+    kernel, lowest = AttentionForm(2**20, kernel=CudnnStandIn()), float(np.finfo("f4").min)
+    given = (q, k, v, g, masks, False, False)
+    expected = results(AttentionForm(2**20), *given, fill=lowest, written=True)
+    found = results(kernel, *given, fill=lowest, written=True)
+    np.testing.assert_allclose(
+        found[0][..., :2, :], np.broadcast_to(v.mean(-2, keepdims=True), (2, 4, 2, 4)), rtol=1e-5
+    )
+    for mine, plain in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, plain, rtol=2e-5, atol=2e-5)
+    added = (jnp.where(masks[0], 0, lowest).astype(jnp.float32),)
+    given = (q, k, v, g, added, False, False)
+    expected = results(AttentionForm(2**20), *given, written=True)
+    found = results(kernel, *given, written=True)
+    for mine, plain in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, plain, rtol=2e-5, atol=2e-5)
+    # Keys that have a weight beside others are for no kernel.
+    assert attention_sizes(q, k, v, masks[0], False, -1e4) is None
 
 
 @pytest.mark.parametrize(("groups", "causal"), [(2, True), (1, False)], ids=["causal", "grouped"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -140,6 +142,43 @@ def _attention(
     return Workload(graph, in_jax, trains=False)
 
 
+def _written_block(batch: int = 8, length: int = 1024, width: int = 768) -> Workload:
+    """A layer of nanoGPT, which writes attention out: a mask from outside, and `masked_fill`."""
+    heads = 12
+
+    def ours(x: Any, mask: Any, *p: Any) -> Any:
+        hidden = F.linear(F.layer_norm(x, (width,), p[0], p[1]), p[2], p[3])
+        q, k, v = (
+            part.view(batch, length, heads, width // heads).transpose(1, 2)
+            for part in hidden.split(width, dim=2)
+        )
+        scores = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
+        scores = scores.masked_fill(mask == 0, float("-inf"))
+        mixed = F.softmax(scores, dim=-1) @ v
+        mixed = mixed.transpose(1, 2).contiguous().view(batch, length, width)
+        x = x + F.linear(mixed, p[4], p[5])
+        hidden = F.gelu(F.linear(F.layer_norm(x, (width,), p[6], p[7]), p[8], p[9]))
+        return x + F.linear(hidden, p[10], p[11])
+
+    norm, dense = ((width,), (width,)), ((width, width), (width,))
+    wide = ((3 * width, width), (3 * width,))
+    up, down = ((4 * width, width), (4 * width,)), ((width, 4 * width), (width,))
+
+    def graph(placement: Any, split: Any) -> tuple[Any, tuple]:
+        shapes = itertools.chain(norm, wide, dense, norm, up, down)
+        mask = _tensor(placement, 1, 1, length, length, dtype=flow.int8)
+        weights = (_tensor(placement, *shape) for shape in shapes)
+        return Function(ours), (_tensor(placement, batch, length, width), mask, *weights)
+
+    def in_jax(type: str) -> tuple[Any, tuple, tuple]:
+        x = _abstract(batch, length, width)
+        run = functools.partial(jax_gpt.block, keys=itertools.repeat(None), heads=heads, rate=0)
+        p = jax_gpt.block_parameters(width)
+        return _jax_gradients(run, 2), (), (x, jax.tree.map(lambda w: _abstract(*w.shape), p))
+
+    return Workload(graph, in_jax, trains=False)
+
+
 def _dropout(rows: int = 8192, columns: int = 4096) -> Workload:
     def graph(placement: Any, split: Any) -> tuple[Any, tuple]:
         drop = functools.partial(F.dropout, p=0.1, training=True)
@@ -222,6 +261,7 @@ WORKLOADS = {
     "sdpa": _attention(),
     "sdpa_gqa": _attention(groups=4),
     "sdpa_full": _attention(causal=False),
+    "written_block": _written_block(),
     "dropout": _dropout(),
     "cross_entropy": _cross_entropy(),
     "lstm": _training(lstm.build, lstm_step, half=False),

@@ -99,6 +99,7 @@ def pass_context(captured: CapturedStep, settings: CaptureSettings) -> PassConte
         sparse_tables=frozenset([n for n, step_input in inputs if id(step_input.source) in sparse]),
         partitioned=len(captured.program.devices) > 1,
         guarded=captured.guarded,
+        numbers={len(inputs) + i: n for i, n in constants_of(captured, captured.program).items()},
     )
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oneflow.passes.channels_last import move_channels_last
 from oneflow.passes.checked_updates import check_updates
 from oneflow.passes.dead_code import eliminate_dead_code
+from oneflow.passes.fuse_attention import fuse_attention, may_fuse_attention
 from oneflow.passes.materialize import materialize_shared
 from oneflow.passes.order_updates import order_updates
 from oneflow.passes.partition import Phase
@@ -58,6 +59,7 @@ class PassContext:
         sparse_tables: inputs that optimizers update sparsely.
         partitioned: the program is split into tasks, and each is compiled for itself.
         guarded: a check before the program may have failed.
+        numbers: run-time numbers that are the same in every run, by the number of the value.
     """
 
     writes: Collection[tuple[int, int]] = ()
@@ -68,6 +70,7 @@ class PassContext:
     sparse_tables: Collection[int] = ()
     partitioned: bool = False
     guarded: bool = False
+    numbers: Mapping[int, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,13 @@ PASSES: tuple[Pass, ...] = (
         "dead_code",
         PassGroup.PROGRAM,
         lambda program, context: eliminate_dead_code(program),
+    ),
+    # Attention that is written out keeps no matrix of weights.
+    Pass(
+        "fuse_attention",
+        PassGroup.STEP,
+        lambda program, context: fuse_attention(program, context.numbers),
+        lambda program, context: not context.partitioned and may_fuse_attention(program),
     ),
     # The CPU's convolutions and reductions over channels are faster on channels-last activations.
     Pass(

@@ -8,13 +8,18 @@ Shapes: q [..., L, E], k [..., S, E], v [..., S, F]; mask broadcasts to [..., L,
 key may be seen, or added to the scores. Grouped: q [..., N, L, E] has a multiple of the heads of
 k [..., G, S, E] and v, each of which serves N / G consecutive ones.
 
+A query that sees no key gets zeros; with `written` what the softmax gives when it is written out
+(`attention_written`), which hides keys by the score `fill`.
+
 On GPUs and TPUs `attention_kernels` computes the calls that it knows.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -24,8 +29,14 @@ from oneflow.primitives.operators.attention_blocks import (
     AttentionForm,
     attention_gradients,
     attention_result,
+    has_kernel,
 )
 from oneflow.primitives.operators.attention_kernels import CudnnKernel, SplashKernel
+from oneflow.primitives.operators.attention_written import (
+    is_unseen,
+    written_gradients,
+    written_result,
+)
 from oneflow.primitives.operators.elementwise import zeros_like
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.shard_index import ShardIndex
@@ -36,6 +47,17 @@ from oneflow.primitives.traits import Positional, Precision
 _CPU = AttentionForm(2**20)
 _CUDA = AttentionForm(2**27, half_products=True, kernel=CudnnKernel())
 _TPU = AttentionForm(2**27, half_products=True, kernel=SplashKernel())
+
+
+def is_fused(operation: Operation) -> bool:
+    """Return whether a fused kernel of the platform computes an operation of `attention`."""
+    form = {"cuda": _CUDA, "tpu": _TPU}.get(operation.device.type, _CPU)
+    names = ("scale", "causal", "dropout", "mask_gradient", "fill", "written")
+    flags = AttentionFlags(*(operation.attributes[name] for name in names))
+    q, k, v, _, _, _, *mask = (
+        jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs
+    )
+    return has_kernel(form, q, k, v, mask[0] if mask else None, flags)
 
 
 # --- heads of keys and values that serve several of the queries
@@ -74,12 +96,15 @@ def forward(form: AttentionForm):
         dropout: bool,
         mask_gradient: bool,
         grouped: bool = False,
+        written: bool = False,
+        fill: float = -math.inf,
         shard: ShardIndex | None = None,
     ):
-        flags = AttentionFlags(scale, causal, dropout, mask_gradient)
+        flags = AttentionFlags(scale, causal, dropout, mask_gradient, fill, written)
         added = mask[0] if mask else None
         if not grouped:
-            return attention_result(form, q, k, v, (p, seed, stream), added, flags, shard)
+            results = attention_result(form, q, k, v, (p, seed, stream), added, flags, shard)
+            return written_result(*results, v, causal) if written else results
         groups = k.shape[-3]
         shard = _shard_by_group(shard, q.shape[-3] // groups)
         operands = (_by_group(q, groups), k[..., None, :, :], v[..., None, :, :])
@@ -113,14 +138,21 @@ def backward(form: AttentionForm):
         mask_gradient: bool,
         lse_gradient: bool,
         grouped: bool = False,
+        written: bool = False,
+        fill: float = -math.inf,
         shard: ShardIndex | None = None,
     ):
-        flags, numbers = AttentionFlags(scale, causal, dropout, mask_gradient), (p, seed, stream)
+        flags = AttentionFlags(scale, causal, dropout, mask_gradient, fill, written)
+        numbers = (p, seed, stream)
         grad_lse = rest[-1] if lse_gradient else None
         mask = rest[0] if len(rest) > lse_gradient else None
         if not grouped:
+            unseen = is_unseen(lse) if written else None
+            if unseen is not None:
+                g, result = (jnp.where(unseen, 0, x).astype(x.dtype) for x in (g, result))
             operands = (g, grad_lse, q, k, v, numbers, result, lse, mask, flags, shard)
-            return attention_gradients(form, *operands)
+            grads = attention_gradients(form, *operands)
+            return grads if unseen is None else written_gradients(grads, unseen, mask)
         groups = k.shape[-3]
         grad_rows, rows = (
             None if x is None else _by_group(x[..., None], groups)[..., 0] for x in (grad_lse, lse)
@@ -209,8 +241,9 @@ attention_backward.lowering("tpu")(backward(_TPU))
 
 
 def _attention_gradient(
-    g, q, k, v, p, seed, stream, mask, out, scale, causal, dropout, mask_gradient, grouped
-):
+    g, q, k, v, p, seed, stream, mask, out, scale, causal, dropout, mask_gradient, grouped,
+    written, fill,
+):  # fmt: skip
     grad, grad_lse = g
     result, lse = out
     if grad is None:
@@ -225,6 +258,8 @@ def _attention_gradient(
         mask_gradient=mask_gradient,
         lse_gradient=grad_lse is not None,
         grouped=grouped,
+        written=written,
+        fill=fill,
     )
     return [*grads[:3], None, None, None, *(grads[3:] or [None] * len(mask))]
 

@@ -30,6 +30,8 @@ from oneflow.primitives.shard_index import ShardIndex
 
 # Without the whole matrix a causal mask can be used: these parts of the queries see fewer keys.
 _CAUSAL_PARTS = 4
+# Logarithms below lack digits, and scores that are then computed at once, where memory is scarce.
+_LOW, _SMALL_BLOCK = -1e3, 2**22
 
 
 class AttentionForm(NamedTuple):
@@ -55,12 +57,16 @@ class AttentionFlags(NamedTuple):
         causal: a query sees the keys up to its own position.
         dropout: weights are dropped.
         mask_gradient: the gradient of the mask is wanted.
+        fill: the score of a key that a mask of truth values hides.
+        written: all is as the written-out form makes it, also where hidden keys have a weight.
     """
 
     scale: float
     causal: bool
     dropout: bool
     mask_gradient: bool
+    fill: float = -math.inf
+    written: bool = False
 
 
 class _Span(NamedTuple):
@@ -128,15 +134,15 @@ def _query_blocks(q, matrix: _ScoreMatrix, causal: bool, limit: int) -> list[_Sp
     return ranges
 
 
-def _masked_scores(q, k, scale, mask, causal: bool, first):
+def _masked_scores(q, k, mask, flags: AttentionFlags, first):
     """Scores in single precision or better; `first` is the number of the first query."""
     kind = jnp.promote_types(q.dtype, jnp.float32)
-    scores = _product(lax.mul(q, np.asarray(scale, q.dtype)), _transposed(k), kind)
+    scores = _product(lax.mul(q, np.asarray(flags.scale, q.dtype)), _transposed(k), kind)
     if mask is not None and mask.dtype == bool:
-        scores = jnp.where(mask, scores, -jnp.inf)
+        scores = jnp.where(mask, scores, flags.fill)
     elif mask is not None:
         scores = lax_functions.add(scores, mask)
-    if causal:
+    if flags.causal:
         rows, columns = (lax.broadcasted_iota(jnp.int32, scores.shape[-2:], dim) for dim in (0, 1))
         scores = jnp.where(columns <= rows + first, scores, -jnp.inf)
     return scores
@@ -189,7 +195,7 @@ def _columns(mask, keys: int):
 
 
 def _one_block(q, k, v, numbers, mask, flags, matrix, first):
-    scores = _masked_scores(q, k, flags.scale, mask, flags.causal, first)
+    scores = _masked_scores(q, k, mask, flags, first)
     last = len(scores.shape) - 1
     # A query that sees no key gets zeros.
     top = _finite(kept_max(scores, last))
@@ -208,6 +214,14 @@ def _finite(x):
     return lax.max(x, jnp.finfo(x.dtype).min)
 
 
+def _softmax(scores):
+    """The weights; zeros for a query that sees no key."""
+    last = len(scores.shape) - 1
+    powers = lax.exp(lax.sub(scores, _finite(kept_max(scores, last))))
+    total = kept_sum(powers, (last,))
+    return lax_functions.div(powers, replaced(total, lax.eq(total, total.dtype.type(0)), 1))
+
+
 def attention_result(form: AttentionForm, q, k, v, numbers, mask, flags: AttentionFlags, shard):
     """The result, and the logarithms of the sums of exponentials."""
     matrix = _score_matrix(q, k, shard)
@@ -220,6 +234,11 @@ def attention_result(form: AttentionForm, q, k, v, numbers, mask, flags: Attenti
     return _one_after_the_other(mixed, -2), _one_after_the_other(lse, -1)
 
 
+def has_kernel(form: AttentionForm, q, k, v, mask, flags: AttentionFlags) -> bool:
+    """Return whether the platform's kernel computes a call, of arrays or their shapes."""
+    return _kernel_sizes(form, q, k, v, mask, flags, _score_matrix(q, k, None)) is not None
+
+
 def _kernel_sizes(
     form: AttentionForm, q, k, v, mask, flags: AttentionFlags, matrix: _ScoreMatrix
 ) -> AttentionSizes | None:
@@ -227,7 +246,7 @@ def _kernel_sizes(
     is_part = flags.causal and q.shape[-2] != matrix.rows
     if form.kernel is None or flags.dropout or flags.mask_gradient or is_part:
         return None
-    sizes = attention_sizes(q, k, v, mask, flags.causal)
+    sizes = attention_sizes(q, k, v, mask, flags.causal, flags.fill)
     return sizes if sizes is not None and form.kernel.supports(sizes) else None
 
 
@@ -270,8 +289,8 @@ def _joined(blocks):
 def _one_block_backward(tensors, numbers, mask, flags, form, matrix, first):
     """Gradients of the block's queries, of all keys and values (transposed), and of the scores."""
     g, delta, q, k, v, lse = tensors
-    scores = _masked_scores(q, k, flags.scale, mask, flags.causal, first)
-    weights = lax.exp(lax.sub(scores, _finite(lse)))
+    scores = _masked_scores(q, k, mask, flags, first)
+    weights = _softmax(scores) if flags.written else lax.exp(lax.sub(scores, _finite(lse)))
     # The scores have been computed with the factor in the type of the queries.
     factor = np.asarray(np.asarray(flags.scale, q.dtype), scores.dtype)
     kind = q.dtype if form.half_products else scores.dtype
@@ -284,6 +303,8 @@ def _one_block_backward(tensors, numbers, mask, flags, form, matrix, first):
     # Products with the matrix of weights on the right: it need not be transposed.
     dv = _product(_transposed(g), as_type(drop_mask, kind), scores.dtype)
     grad_scores = lax_functions.mul(weights, lax_functions.sub(slopes, delta))
+    if mask is not None and mask.dtype == bool and flags.fill > -math.inf:
+        grad_scores = jnp.where(mask, grad_scores, 0)
     narrow = as_type(grad_scores, kind)
     dq = lax.mul(_product(narrow, k, scores.dtype), factor)
     dk = lax.mul(_product(_transposed(q), narrow, scores.dtype), factor)
@@ -297,7 +318,15 @@ def attention_gradients(
     matrix = _score_matrix(q, k, shard)
     sizes = _kernel_sizes(form, q, k, v, mask, flags, matrix)
     if form.kernel is not None and sizes is not None and grad_lse is None:
-        return kernel_backward(form.kernel, sizes, g, q, k, v, mask, flags.scale, result, lse)
+        operands = (g, q, k, v, mask, flags.scale, result, lse)
+        kernel = functools.partial(kernel_backward, form.kernel, sizes, *operands)
+        if not flags.written or mask is None or mask.dtype == bool:
+            return kernel()
+        # A query from which a sum hides all keys has a logarithm of which few digits are left.
+        plain = AttentionForm(_SMALL_BLOCK, form.half_products)
+        others = (g, None, q, k, v, numbers, result, lse, mask, flags, shard)
+        blocks = functools.partial(attention_gradients, plain, *others)
+        return lax.cond(jnp.any((lse < _LOW) & (lse > -jnp.inf)), blocks, kernel)
     ranges = _query_blocks(q, matrix, flags.causal, form.limit)
     if len(ranges) > 1 or ranges[0].blocks > 1:
         # Without a barrier the compiler would keep the forward pass's scores for reuse here.

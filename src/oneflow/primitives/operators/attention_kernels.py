@@ -23,6 +23,8 @@ import jax.numpy as jnp
 from oneflow.base.x64 import without_x64
 
 _HALF = (jnp.bfloat16, jnp.float16)
+# A score as low as this has no weight beside any other.
+LOWEST = -1e30
 # In place of a logarithm, lets all weights be zeros.
 _UNSEEN = 1e30
 # Blocks of keys up to which one kernel computes all gradients on a TPU.
@@ -42,6 +44,7 @@ class AttentionSizes(NamedTuple):
         dtype: of queries, keys and values.
         causal: a query sees the keys up to its own position.
         mask: whether there is one.
+        fill: the score of a key that a mask of truth values hides.
     """
 
     batch: int
@@ -53,6 +56,7 @@ class AttentionSizes(NamedTuple):
     dtype: Any
     causal: bool
     mask: bool
+    fill: float = -math.inf
 
     @property
     def heads(self) -> int:
@@ -60,7 +64,9 @@ class AttentionSizes(NamedTuple):
         return self.groups * self.repeats
 
 
-def attention_sizes(q: Any, k: Any, v: Any, mask: Any, causal: bool) -> AttentionSizes | None:
+def attention_sizes(
+    q: Any, k: Any, v: Any, mask: Any, causal: bool, fill: float = -math.inf
+) -> AttentionSizes | None:
     """The sizes of a call that kernels may know; None: they do not."""
     if k.shape != v.shape or q.ndim != k.ndim or q.ndim < 3 or q.shape[-1] != k.shape[-1]:
         return None
@@ -74,12 +80,15 @@ def attention_sizes(q: Any, k: Any, v: Any, mask: Any, causal: bool) -> Attentio
         return None
     if mask is not None and mask.dtype not in (bool, q.dtype):
         return None
+    if fill > LOWEST or (fill > -math.inf and repeats > 1):
+        return None
     keys, features = k.shape[-2:]
     return AttentionSizes(
         *(math.prod(batch), groups, repeats, queries, keys, features),
         dtype=q.dtype,
         causal=causal,
         mask=mask is not None,
+        fill=fill,
     )
 
 
@@ -275,8 +284,10 @@ def kernel_forward(kernel: AttentionKernel, sizes: AttentionSizes, q, k, v, mask
     lse = residuals.leaves[residuals.lse].reshape(q.shape[:-1])
     if seen is None:
         return out, lse
-    # A query that sees no key gets zeros.
-    return jnp.where(seen, out, 0).astype(q.dtype), jnp.where(seen[..., 0], lse, -jnp.inf)
+    # A query that sees no key gets zeros, or the mean of all values if hidden keys have a weight.
+    empty = 0 if sizes.fill == -math.inf else jnp.mean(v, -2, jnp.float32, keepdims=True)
+    out = jnp.where(seen, out, empty).astype(q.dtype)
+    return out, jnp.where(seen[..., 0], lse, sizes.fill + math.log(sizes.keys))
 
 
 @without_x64
@@ -285,14 +296,18 @@ def kernel_backward(
 ):
     """The gradients of queries, keys and values."""
     operands, seen = _kernel_operands(kernel, sizes, q, k, v, mask)
+    of_mean = None
     if seen is not None:
+        if sizes.fill > -math.inf:
+            of_mean = jnp.where(seen, 0, g).sum(-2, keepdims=True, dtype=jnp.float32) / sizes.keys
         g, lse = jnp.where(seen, g, 0).astype(g.dtype), jnp.where(seen[..., 0], lse, _UNSEEN)
     # The kernel's forward pass is not run again: its results are replaced by those kept.
     residuals = _residuals(kernel, sizes, scale, operands)
     residuals.leaves[residuals.result] = kernel.to_kernel(result, sizes)
     residuals.leaves[residuals.lse] = lse.reshape(kernel.lse_shape(sizes))
     grads = jax.tree.unflatten(residuals.structure, residuals.leaves)(kernel.to_kernel(g, sizes))
-    return tuple(map(kernel.from_kernel, grads[:3], (q, k, v)))
+    dq, dk, dv = map(kernel.from_kernel, grads[:3], (q, k, v))
+    return dq, dk, dv if of_mean is None else (dv + of_mean).astype(dv.dtype)
 
 
 def _kernel_operands(kernel: AttentionKernel, sizes: AttentionSizes, q, k, v, mask):

@@ -1,0 +1,230 @@
+"""Attention that is written out becomes the primitive `attention` where a fused kernel computes it.
+
+The matrix of weights does not exist then. Programs for CPUs, which have no such kernel, stay as
+they are, and so does what the kernels of GPUs and TPUs do not know: dropout and single precision on
+GPUs, masks on TPUs except the causal one that the program makes itself. Values that are not finite
+stay so: see `attention_written`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from oneflow.base.dtype import float64, int64
+from oneflow.passes.attention_pattern import AttentionFinder, Mask, Scores, WrittenAttention
+from oneflow.passes.dead_code import eliminate_dead_code
+from oneflow.passes.known_values import KnownValues
+from oneflow.passes.program_builder import ProgramBuilder, operation_of
+from oneflow.primitives.operators.attention import attention, attention_backward, is_fused
+from oneflow.primitives.operators.attention_kernels import LOWEST
+from oneflow.primitives.operators.creation import zeros
+from oneflow.primitives.operators.elementwise import drop_if, logical_not
+from oneflow.primitives.operators.shape import reshape, transpose
+from oneflow.primitives.operators.softmax import softmax
+from oneflow.program.ir import Program
+
+DEVICE_TYPES = frozenset({"cuda", "tpu"})
+
+
+def may_fuse_attention(program: Program) -> bool:
+    """Return whether a program has a softmax on a device where attention has kernels."""
+    return any(
+        instruction.operation.primitive is softmax
+        and instruction.operation.device.type in DEVICE_TYPES
+        for instruction in program.instructions
+    )
+
+
+def fuse_attention(program: Program, numbers: Mapping[int, Any]) -> Program:
+    """Return the program with the primitive in place of attention that is written out.
+
+    Args:
+        program: a program with its gradients.
+        numbers: its run-time numbers that are the same in every run.
+    """
+    known = KnownValues(program, numbers)
+    calls = [_call(place, known) for place in AttentionFinder(program, known)]
+    while calls:
+        try:
+            return eliminate_dead_code(_AttentionBuilder(program, calls).run())
+        except _NoKernelError as error:
+            calls.remove(error.call)
+    return program
+
+
+@dataclass(frozen=True, eq=False)
+class _Call:
+    """A call of the primitive.
+
+    Attributes:
+        found: the place.
+        attributes: of the primitive.
+        mask: number of the mask; None: there is none.
+        is_hidden: true in the mask hides a key, which the primitive wants to be false.
+    """
+
+    found: WrittenAttention
+    attributes: dict[str, Any]
+    mask: int | None
+    is_hidden: bool
+
+
+class _NoKernelError(Exception):
+    """No kernel computes what is written out, or devices would share its results in another way."""
+
+    def __init__(self, call: _Call) -> None:
+        super().__init__()
+        self.call = call
+
+
+def _call(found: WrittenAttention, known: KnownValues) -> _Call:
+    mask, fill, causal = found.scores.mask, -math.inf, False
+    if mask is not None and mask.chooses is not None:
+        causal = mask.fill <= LOWEST and _is_causal(found.scores, mask, known)
+        mask, fill = (None, fill) if causal else (mask, mask.fill)
+    attributes = {
+        "scale": found.scores.scale,
+        "causal": causal,
+        "dropout": found.mixture.drop is not None,
+        "mask_gradient": False,
+        "grouped": False,
+        "written": True,
+        "fill": fill,
+    }
+    number = None if mask is None else mask.number
+    return _Call(found, attributes, number, mask is not None and mask.chooses is drop_if)
+
+
+def _is_causal(scores: Scores, mask: Mask, known: KnownValues) -> bool:
+    """Return whether a query sees the keys up to its own position, whatever runs."""
+    rows, keys = scores.product.operation.out_specs[0].shape[-2:]
+    values = known.array(mask.number) if rows == keys else None
+    if values is None or values.shape[-2:] != (rows, keys):
+        return False
+    seen = ~values if mask.chooses is drop_if else values
+    return bool((seen == np.tri(rows, dtype=bool)).all())
+
+
+class _AttentionBuilder(ProgramBuilder):
+    """One program whose attention is being replaced."""
+
+    def __init__(self, old: Program, calls: Sequence[_Call]) -> None:
+        super().__init__(old)
+        self._old_specs = old.spec_table()
+        self._replaced = {start for call in calls for start in call.found.instructions}
+        self._forward = {call.found.mixture.product.results.start: call for call in calls}
+        self._backward = {_first_reader(call.found): call for call in calls}
+        self._saved: dict[int, tuple[list[int], range]] = {}
+
+    def run(self) -> Program:
+        """Return the rewritten program.
+
+        Raises:
+            _NoKernelError: a place cannot be replaced.
+        """
+        for instruction in self.old.instructions:
+            start = instruction.results.start
+            call = self._forward.get(start) or self._backward.get(start)
+            if call is None and start not in self._replaced:
+                self.copy(instruction)
+            elif call is not None:
+                append = self._append_forward if start in self._forward else self._append_backward
+                try:
+                    append(call)
+                except RuntimeError as error:
+                    raise _NoKernelError(call) from error
+        return self.program()
+
+    # --- the program
+
+    def _append_forward(self, call: _Call) -> None:
+        found = call.found
+        product = found.mixture.product
+        lead = found.softmax.operation.out_specs[0].shape[:-2]
+        scope = product.scope
+        query, key = found.scores.product.operands
+        operands = [
+            self._with_lead(self.new[query], lead, scope),
+            self._with_lead(self._swapped(self.new[key], scope), lead, scope),
+            self._with_lead(self.new[product.operands[1]], lead, scope),
+            *self._draw_numbers(found, scope),
+            *self._mask(call, scope),
+        ]
+        specs = tuple(self.specs[number] for number in operands)
+        options = tuple(call.attributes.items())
+        operation = operation_of(attention, specs, (False,) * len(specs), options)
+        # Without a kernel weights are computed again for the gradients, which costs more.
+        if not is_fused(operation):
+            raise _NoKernelError(call)
+        results = self.append(operation, operands, scope)
+        self._saved[product.results.start] = (operands, results)
+        self._replace(product.results[0], results[0], scope)
+
+    def _append_backward(self, call: _Call) -> None:
+        gradients, product = call.found.gradients, call.found.mixture.product
+        assert gradients is not None
+        operands, results = self._saved[product.results.start]
+        scope = call.found.softmax.scope
+        shape = self.specs[results[0]].shape
+        gradient = self._with_shape(self.new[gradients.result], shape, scope)
+        inputs = [gradient, *operands[:6], *results, *operands[6:]]
+        attributes = {**call.attributes, "lse_gradient": False}
+        dq, dk, dv = self.apply(attention_backward, inputs, attributes, scope)
+        swapped = self._swapped(dk, scope) if gradients.key >= 0 else dk
+        numbers = ((gradients.query, dq), (gradients.key, swapped), (gradients.value, dv))
+        for old, new in numbers:
+            if old >= 0:
+                self._replace(old, new, scope)
+
+    def _draw_numbers(self, found: WrittenAttention, scope: str) -> list[int]:
+        """The probability, seed and stream of dropout; zeros without it."""
+        if found.mixture.drop is not None:
+            _, seed, stream, p, _ = found.mixture.drop.operands
+            return [self.new[number] for number in (p, seed, stream)]
+        device = self.specs[self.new[found.scores.product.operands[0]]].device
+        made = [
+            self.apply(zeros, (), {"shape": (), "dtype": dtype, "device": device}, scope)[0]
+            for dtype in (float64, int64)
+        ]
+        return [*made, made[-1]]
+
+    def _mask(self, call: _Call, scope: str) -> list[int]:
+        if call.mask is None:
+            return []
+        number = self.new[call.mask]
+        return [self.apply(logical_not, [number], {}, scope)[0] if call.is_hidden else number]
+
+    def _swapped(self, number: int, scope: str) -> int:
+        """A value with its last two dimensions exchanged."""
+        ndim = self.specs[number].ndim
+        perm = (*range(ndim - 2), ndim - 1, ndim - 2)
+        return self.apply(transpose, [number], {"perm": perm}, scope)[0]
+
+    def _with_lead(self, number: int, lead: tuple[int, ...], scope: str) -> int:
+        return self._with_shape(number, (*lead, *self.specs[number].shape[-2:]), scope)
+
+    def _with_shape(self, number: int, shape: tuple[int, ...], scope: str) -> int:
+        if self.specs[number].shape == shape:
+            return number
+        return self.apply(reshape, [number], {"shape": shape}, scope)[0]
+
+    def _replace(self, old: int, new: int, scope: str) -> None:
+        """Let a new value, in the old one's shape, take its place."""
+        spec = self._old_specs[old]
+        self.new[old] = self._with_shape(new, spec.shape, scope)
+        if self.specs[self.new[old]] is not spec:
+            raise RuntimeError(f"{self.specs[self.new[old]]} is not {spec}")
+
+
+def _first_reader(found: WrittenAttention) -> int:
+    """The first instruction that reads the gradient of the result; -1: there is none."""
+    gradients = found.gradients
+    if gradients is None:
+        return -1
+    readers = [i for i in gradients.inner if gradients.result in i.operands]
+    return min(instruction.results.start for instruction in readers)

@@ -1,0 +1,42 @@
+"""Attention with the values of its written-out form where numbers are not finite.
+
+`attention` gives zeros to a query that sees no key, and does not read values that a causal mask
+hides. Written out, ``softmax`` makes NaN of a row of ``-inf``, and ``0 * NaN`` is NaN.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+
+def is_unseen(lse: Any) -> Any:
+    """The queries whose scores are all ``-inf``, as a column."""
+    return jnp.isneginf(lse)[..., None]
+
+
+def written_result(result: Any, lse: Any, values: Any, causal: bool) -> tuple[Any, Any]:
+    """The result with NaN for queries that see no key, and where hidden values are not finite."""
+    if causal:
+        result = result + jnp.sum(values * 0, -2, keepdims=True)
+    return jnp.where(is_unseen(lse), jnp.nan, result).astype(result.dtype), lse
+
+
+def written_gradients(gradients: tuple, unseen: Any, mask: Any) -> tuple:
+    """The gradients of queries, keys and values when weights of `unseen` queries are NaN.
+
+    A mask of truth values is a choice, which stops the gradients of the scores that it hides.
+
+    Args:
+        gradients: with zeros for queries that see no key.
+        unseen: these queries.
+        mask: the mask, or None.
+    """
+    dq, dk, dv, *others = gradients
+    any_unseen = jnp.any(unseen, -2, keepdims=True)
+    dv = jnp.where(any_unseen, jnp.nan, dv).astype(dv.dtype)
+    if mask is None or mask.dtype != bool:
+        dq = jnp.where(unseen, jnp.nan, dq).astype(dq.dtype)
+        dk = jnp.where(any_unseen, jnp.nan, dk).astype(dk.dtype)
+    return (dq, dk, dv, *others)
