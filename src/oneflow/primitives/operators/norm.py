@@ -169,6 +169,11 @@ def _attach_moments_gradient(g, x, mean, dims):
 attach_moments.gradient(_attach_moments_gradient)
 
 
+def _shape(weight) -> tuple[int, ...]:
+    """The shape of a weight, which is a number where a layer has none."""
+    return weight.spec.shape if hasattr(weight, "spec") else ()
+
+
 def _normalize_gradient_of_sums(dy, x, mean, variance, weight, eps, *, dims: tuple[int, ...]):
     """As `_normalize_gradient`, which explains it."""
     center, variance = attach_moments(x, mean, variance, dims=dims)
@@ -178,7 +183,7 @@ def _normalize_gradient_of_sums(dy, x, mean, variance, weight, eps, *, dims: tup
     g_mean = mean_of(weighted, dims=dims, keepdim=True)
     gh_mean = mean_of(mul(weighted, h), dims=dims, keepdim=True)
     dx = mul(sub(sub(weighted, g_mean), mul(h, gh_mean)), rstd)
-    shape = weight.spec.shape if hasattr(weight, "spec") else ()
+    shape = _shape(weight)
     return (
         dx if x.spec.dtype is dx.spec.dtype else cast(dx, dtype=x.spec.dtype),
         sum_to(mul(g, h), shape=shape),
@@ -250,6 +255,8 @@ def _are_rows(shape: tuple[int, ...], full: tuple[int, ...], dims: tuple[int, ..
 
 def _normalize_rule(g, x, mean, variance, weight, eps, dims, wanted):
     dx, grad_weight, grad_bias = normalize_gradient(g, x, mean, variance, weight, eps, dims=dims)
+    if wanted[4] and not _shape(weight):
+        grad_bias = _wide_value(g)  # where it arrives it is summed to the shape of the bias
     return [
         dx if wanted[0] else None,
         None,
