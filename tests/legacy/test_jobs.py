@@ -92,7 +92,25 @@ def test_what_is_refused_at_the_call():
         job(X)
     with pytest.raises(TypeError, match="`y` must be a NumPy array of shape"):
         job(X, X.tolist())
+    with pytest.raises(TypeError, match="`y` must be an array of float32, got complex64"):
+        job(X, X.astype(np.complex64))
     assert job(X, y=X).tolist() == (2 * X).tolist()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "given"), [(flow.float32, np.float64), (flow.int32, np.int64), (flow.int64, np.int8)]
+)
+def test_arrays_of_another_size_of_number(dtype, given):
+    @flow.global_function()
+    def job(
+        x: tp.Numpy.Placeholder((2, 3), dtype), y: tp.ListNumpy.Placeholder((2, 3), dtype)
+    ) -> tuple[tp.Numpy, tp.ListNumpy]:
+        return x, y
+
+    x, (y,) = job(X.astype(given), [X.astype(given)])
+    for array in (x, y):
+        assert array.dtype == dtype.numpy
+        assert array.tolist() == X.tolist()
 
 
 def test_outside_of_a_job():

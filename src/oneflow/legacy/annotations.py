@@ -51,7 +51,8 @@ class Placeholder:
             replicas: the number of replicas of a job in mirrored view, else 1.
 
         Raises:
-            TypeError: it is no array, or has another dtype.
+            TypeError: it is no array, or its numbers are of another kind; those of another size
+                are converted.
             ValueError: it has another shape.
         """
         if not isinstance(argument, np.ndarray) and isinstance(argument, Tensor):
@@ -61,7 +62,7 @@ class Placeholder:
                 f"argument `{name}` must be a NumPy array of shape {self.shape}, "
                 f"got {type(argument).__name__}"
             )
-        if argument.dtype != self._numpy_dtype:
+        if not np.can_cast(argument.dtype, self._numpy_dtype, "same_kind"):
             raise TypeError(
                 f"argument `{name}` must be an array of {self.dtype.numpy}, got {argument.dtype}; "
                 f"convert it with `.astype(np.{self._numpy_dtype})`"
@@ -70,7 +71,7 @@ class Placeholder:
             raise ValueError(
                 f"argument `{name}` must have the shape {self.shape}, got {argument.shape}"
             )
-        return [argument]
+        return [argument.astype(self._numpy_dtype, copy=False)]
 
     def _takes(self, shape: tuple[int, ...]) -> bool:
         """Return whether arrays may have another shape than the placeholder: this one."""
