@@ -2,6 +2,7 @@
 
 # Generated from `base/old_modules.py` by `tools/make_stubs.py` (make stubs).
 from oneflow.legacy.scope import (
+    config as config,
     consistent_view as consistent_view,
     consistent_view_enabled as consistent_view_enabled,
     mirrored_view as mirrored_view,
@@ -12,7 +13,7 @@ from oneflow.legacy.scope import (
 
 # fmt: off
 __all__ = [
-    "consistent_view", "consistent_view_enabled", "mirrored_view", "mirrored_view_enabled",
-    "namespace", "placement",
+    "config", "consistent_view", "consistent_view_enabled", "mirrored_view",
+    "mirrored_view_enabled", "namespace", "placement",
 ]
 # fmt: on

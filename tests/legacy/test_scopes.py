@@ -32,3 +32,15 @@ def test_tensors_made_in_a_scope_meet_arguments(name, devices):
     expected = 2 * (x + (x if name == "range" else 1))
     np.testing.assert_allclose(job(x), expected)
     assert not flow.ones(2).is_global
+
+
+def test_hints_change_no_result():
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((4,))) -> tp.Numpy:
+        with flow.experimental.scope.config(checkpointing=True, pipeline_stage_id_hint=1):
+            return x * 2
+
+    x = np.arange(4, dtype=np.float32)
+    np.testing.assert_array_equal(job(x), 2 * x)
+    with pytest.raises(TypeError, match="'stage'"):
+        flow.scope.config(stage=1)

@@ -117,7 +117,7 @@ OLD_MODULES = {
     "scope": OldModule(
         "Devices and names of what a job function makes.",
         {
-            "oneflow.legacy.scope": "consistent_view consistent_view_enabled mirrored_view "
+            "oneflow.legacy.scope": "config consistent_view consistent_view_enabled mirrored_view "
             "mirrored_view_enabled namespace placement"
         },
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from oneflow.base.placement import Placement
@@ -124,6 +124,27 @@ class PlacementScope:
 
     def __exit__(self, *error: Any) -> None:
         self._entered.pop().__exit__(*error)
+
+
+def config(
+    *, checkpointing: bool = False, pipeline_stage_id_hint: int = 0
+) -> AbstractContextManager[None]:
+    """Take hints for what is computed within, which change no result.
+
+    Args:
+        checkpointing: compute again in the backward pass what the forward pass has computed, to
+            save memory. XLA does so by itself where that of a GPU or TPU is short.
+        pipeline_stage_id_hint: the stage of a pipeline, which the devices tell here.
+
+    Returns:
+        A context manager.
+
+    Example:
+        >>> import oneflow as flow
+        >>> with flow.experimental.scope.config(checkpointing=True):
+        ...     x = flow.zeros(2)
+    """
+    return nullcontext()
 
 
 def placement(
