@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from oneflow.base.dtype import Category, float32, float64
+from oneflow.base.limits import iinfo
 from oneflow.base.shape import is_several
 from oneflow.functional.nn.adaptive_pooling import adaptive_average
 from oneflow.functional.nn.spatial import per_dimension, require_elements, require_sizes
@@ -80,8 +82,9 @@ def interpolate(
     require_elements("interpolate", (1, *input.shape[1:2]))
     require_sizes("interpolate", input, range(2, input.ndim), sizes)
     resized = input
-    for dim, (target, scale) in enumerate(zip(sizes, scales, strict=True), 2):
-        source = input.shape[dim]
+    # The last dimension first, as in PyTorch: whole numbers are rounded after each.
+    for dim in reversed(range(2, input.ndim)):
+        source, target, scale = input.shape[dim], sizes[dim - 2], scales[dim - 2]
         if source == 0 or target == 0:
             raise RuntimeError(
                 f"Input and output sizes should be greater than 0, but got input {source} and "
@@ -91,8 +94,19 @@ def interpolate(
             kind, source, target, 1 / scale if scale else 0.0, bool(align_corners)
         )
         if source != target or kind == "cubic" or resampling.scale:
-            resized = call(resample, resized, dim=dim, resampling=resampling)
+            resized = _resampled(resized, dim, resampling)
     return input.clone() if resized is input else resized
+
+
+def _resampled(input: Tensor, dim: int, resampling: Resampling) -> Tensor:
+    """The input with another size of a dimension; whole numbers are those nearest to the means."""
+    dtype = input.dtype
+    if dtype.category is not Category.INTEGER or resampling.kind.startswith("nearest"):
+        return call(resample, input, dim=dim, resampling=resampling)
+    wide = float32 if dtype.itemsize == 1 else float64
+    limits = iinfo(dtype)
+    means = call(resample, input.to(wide), dim=dim, resampling=resampling)
+    return (means + 0.5).floor().clamp(limits.min, limits.max).to(dtype)
 
 
 @function(method=False, namespace="nn.functional")
