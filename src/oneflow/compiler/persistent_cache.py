@@ -9,6 +9,7 @@ import contextlib
 import os
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import jax
@@ -37,6 +38,25 @@ def enable() -> None:
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     reset_cache()
     schedule_cleanup(programs)
+
+
+@contextlib.contextmanager
+def without_cache() -> Iterator[None]:
+    """Context manager: compiled programs are neither kept on disk nor looked for there."""
+    if not is_enabled():
+        yield
+        return
+    folder = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+    _set_folder(None)
+    try:
+        yield
+    finally:
+        _set_folder(folder)
+
+
+def _set_folder(folder: str | None) -> None:
+    jax.config.update("jax_compilation_cache_dir", folder)
+    reset_cache()
 
 
 def is_enabled() -> bool:

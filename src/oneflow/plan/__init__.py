@@ -1,5 +1,6 @@
 """The planner: costs of a step on many devices, without the devices: ``python -m oneflow.plan``."""
 
+from oneflow.plan.chip_file import register_chips as register_chips
 from oneflow.plan.plan import Plan as Plan, plan_graph as plan_graph
 from oneflow.primitives.cost.chips import (
     Chip as Chip,

@@ -9,7 +9,7 @@ import inspect
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from oneflow.base.placement import Placement
 from oneflow.base.suggestions import did_you_mean
 from oneflow.base.units import bytes_text
 from oneflow.compiler.topologies import absent_devices
+from oneflow.plan.chip_file import register_chips
+from oneflow.plan.comparison import alternatives, compare, comparison_text, performance_text
 from oneflow.plan.plan import Plan, plan_graph
 from oneflow.plan.xla import MAX_DEVICES
 from oneflow.primitives.cost.chips import Chip, chip_named, chip_names
@@ -48,6 +50,11 @@ def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     add("--type", default="cuda", choices=tuple(DEVICE_TYPES), help="of the devices")
     add("--chips", metavar="NAME:RANKS", help="the mesh and the kind of its chips; list: the kinds")
     add("--model", action="store_true", help="use the cost model alone; do not ask XLA")
+    add("--chip-file", metavar="FILE.toml", help="more chips for --chips")
+    add("--compare", action="store_true", help="one line for each of NAME=VALUE,VALUE,...")
+    add("--search", action="store_true", help="as --compare; name the fastest that fits")
+    add("--tokens", type=int, help="of a step; default: integers, or rows, of the first argument")
+    add("--price", type=float, help="of a chip for an hour, for the cost of a million tokens")
     add("--html", metavar="FILE", help="write the plan as a page, too")
     add("--edges", action="store_true", help="list every operator with the SBP of its tensors")
     options = parser.parse_intermixed_args(arguments)
@@ -71,13 +78,17 @@ def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Make the plan that the command line asks for, and show it."""
     options = parse_args(arguments)
+    try:
+        if options.chip_file:
+            register_chips(options.chip_file)
+    except (OSError, ValueError) as error:
+        sys.exit(f"python -m oneflow plan: {error}")
     if options.chips == "list":
         sys.stdout.write(chip_list())
         return
-    named = dict(map(_option, options.options))
     try:
         make = function_named(options.function)
-        _check_names(make, named)
+        _check_names(make, [option.partition("=")[0] for option in options.options])
     except (AttributeError, FileNotFoundError, TypeError) as error:
         sys.exit(f"python -m oneflow plan: {error}")
     hierarchy = tuple(map(int, options.ranks.split("x")))
@@ -90,14 +101,32 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sys.exit(f"python -m oneflow plan: {error}")
     if not options.model and not chip and count <= MAX_DEVICES:
         set_cpu_devices(count)
-    plan = make_plan(
-        make,
-        Placement(chip.type if chip else options.type, list(range(count)), hierarchy),
-        named,
-        compile=not options.model,
-        chip=chip,
+    placement = Placement(chip.type if chip else options.type, list(range(count)), hierarchy)
+
+    def plan_with(given: Mapping[str, str]) -> Plan:
+        values = {name: _value(text) for name, text in given.items()}
+        return make_plan(make, placement, values, compile=not options.model, chip=chip)
+
+    if options.compare or options.search:
+        _write_comparison(options, plan_with)
+    else:
+        _write_plan(options, plan_with(dict(option.split("=", 1) for option in options.options)))
+
+
+def _write_comparison(
+    options: argparse.Namespace, plan_with: Callable[[Mapping[str, str]], Plan]
+) -> None:
+    combinations = alternatives(options.options)
+    plans = compare(
+        combinations, lambda given: plan_with(given).contents, options.tokens, options.price
     )
+    sys.stdout.write(comparison_text(plans, options.search))
+
+
+def _write_plan(options: argparse.Namespace, plan: Plan) -> None:
     sys.stdout.write(plan.listing() if options.edges else repr(plan))
+    if options.chips or options.tokens or options.price is not None:
+        sys.stdout.write(f"\n{performance_text(plan.contents, options.tokens, options.price)}\n")
     if options.html:
         plan.save(options.html)
 
@@ -191,10 +220,9 @@ def _check_names(make: Callable[..., Any], named: Iterable[str]) -> None:
             raise TypeError(f"`{make.__name__}` has no argument `{name}`{hint}")
 
 
-def _option(text: str) -> tuple[str, Any]:
-    """The name and value; a value that is no Python literal is text."""
-    name, _, value = text.partition("=")
+def _value(text: str) -> Any:
+    """The value of an argument; what is no Python literal is text."""
     try:
-        return name, ast.literal_eval(value)
+        return ast.literal_eval(text)
     except (ValueError, SyntaxError):
-        return name, value
+        return text

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from oneflow.base.placement import Placement
 from oneflow.plan.hlo_account import ProgramAccount
+from oneflow.plan.largest import StoredValue, largest_values
 from oneflow.plan.rows import InputRow, OperatorRow, input_rows, operator_rows
 from oneflow.plan.step_program import StepProgram
 from oneflow.plan.sums import CollectiveTotal, flops_of, merge_collectives, sum_collectives
@@ -62,6 +63,7 @@ class PlanContents:
         xla_skip_reason: the reason why it did not.
         chip: the kind of the devices, if that is known.
         work: the kernels of the program that XLA compiled for the chip.
+        largest: the largest values on a device when its memory is used most, by the model.
     """
 
     name: str
@@ -74,6 +76,7 @@ class PlanContents:
     xla_skip_reason: str
     chip: Chip | None = None
     work: ProgramAccount | None = None
+    largest: tuple[StoredValue, ...] = ()
 
     @property
     def estimate(self) -> CostEstimate:
@@ -132,6 +135,7 @@ def contents_of(step: StepProgram, compile: bool = True, chip: Chip | None = Non
         xla_skip_reason,
         chip,
         work,
+        tuple(largest_values(step)),
     )
 
 

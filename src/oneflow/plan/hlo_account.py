@@ -63,11 +63,13 @@ class ProgramAccount:
         kernels: launches; a loop's as often as it runs.
         bytes: bytes that kernels read and write.
         asynchronous: collectives that run beside other kernels.
+        overlapped: kernels between the start and the end of such a collective; a loop's once.
     """
 
     kernels: int
     bytes: int
     asynchronous: int
+    overlapped: int = 0
 
 
 def account_of(hlo: str) -> ProgramAccount:
@@ -78,7 +80,22 @@ def account_of(hlo: str) -> ProgramAccount:
         kernels += runs
         asynchronous += runs * _is_asynchronous(instruction)
         total += runs * _accessed(instruction, operands, computations)
-    return ProgramAccount(kernels, total, asynchronous)
+    overlapped = sum(map(_overlapped, computations.values()))
+    return ProgramAccount(kernels, total, asynchronous, overlapped)
+
+
+def _overlapped(instructions: dict[str, Instruction]) -> int:
+    """The kernels of a computation that run while a collective does."""
+    running, count = 0, 0
+    for instruction in instructions.values():
+        kind, _, end = instruction.opcode.rpartition("-")
+        if _is_asynchronous(instruction):
+            running += 1
+        elif end == "done" and kind in COLLECTIVES:
+            running = max(running - 1, 0)
+        elif running and instruction.opcode not in _FREE:
+            count += 1
+    return count
 
 
 def _is_asynchronous(instruction: Instruction) -> bool:

@@ -8,7 +8,10 @@ from oneflow.base.units import bytes_text, flops_text, seconds_text
 from oneflow.plan.contents import CostEstimate, PlanContents
 from oneflow.plan.rows import OperatorRow, grouped
 
-_RIGHT = {"each device", "computes", "sends", "count", "number", "model", "XLA", "group", "given"}
+_RIGHT = {
+    *("each device", "computes", "sends", "count", "number", "model", "XLA", "group", "given"),
+    *("memory", "computing", "exchanging", "a step", "tokens/s", "MFU", "per million", "bytes"),
+}
 _MAX_WIDTH = 56
 
 
@@ -25,6 +28,7 @@ def text_of(contents: PlanContents, lists_all: bool = False) -> str:
             "",
             *_sums(contents),
             "",
+            *_largest(contents),
             *_collectives(contents),
             "",
             *_inputs(contents),
@@ -54,7 +58,7 @@ def _sums(contents: PlanContents) -> list[str]:
         ),
     ]
     rows += _chip_rows(contents)
-    lines = _table(["each device, each step", *(column.by for column in columns)], rows)
+    lines = table_lines(["each device, each step", *(column.by for column in columns)], rows)
     return [*lines, *_sources(contents)]
 
 
@@ -63,7 +67,10 @@ def _chip_rows(contents: PlanContents) -> list[list[str]]:
     chip, work, xla = contents.chip, contents.work, contents.xla
     if chip is None or work is None or xla is None:
         return []
-    asynchronous = [["  of the collectives, beside kernels", "", str(work.asynchronous)]]
+    asynchronous = [
+        ["  of the collectives, beside kernels", "", str(work.asynchronous)],
+        ["  kernels beside collectives", "", str(work.overlapped)],
+    ]
     fits = "yes" if xla.memory.peak <= chip.memory else "no"
     return [
         ["runs kernels", "", str(work.kernels)],
@@ -71,6 +78,17 @@ def _chip_rows(contents: PlanContents) -> list[list[str]]:
         *(asynchronous if xla.collectives else []),
         [f"fits into {bytes_text(chip.memory)}", "", fits],
     ]
+
+
+def _largest(contents: PlanContents) -> list[str]:
+    """The largest values when memory is used most, if the chip has too little."""
+    if contents.chip is None or contents.estimate.memory.peak <= contents.chip.memory:
+        return []
+    rows = [
+        [bytes_text(value.nbytes), value.where, value.what, value.tensor]
+        for value in contents.largest
+    ]
+    return [*table_lines(["bytes", "of", "largest values", "part"], rows), ""]
 
 
 def _sources(contents: PlanContents) -> list[str]:
@@ -101,7 +119,7 @@ def _collectives(contents: PlanContents) -> list[str]:
         ]
         for collective in estimate.collectives
     ]
-    return _table([f"collective ({estimate.by})", "group", "number", "given", "sends"], rows)
+    return table_lines([f"collective ({estimate.by})", "group", "number", "given", "sends"], rows)
 
 
 def _inputs(contents: PlanContents) -> list[str]:
@@ -110,13 +128,13 @@ def _inputs(contents: PlanContents) -> list[str]:
         for row in contents.inputs
         if row.kind not in ("state", "constant")
     ]
-    return _table(["parameters and arguments", "tensor", "SBP", "part", "count"], rows)
+    return table_lines(["parameters and arguments", "tensor", "SBP", "part", "count"], rows)
 
 
 def _operators(contents: PlanContents, lists_all: bool) -> list[str]:
     rows = list(contents.operators) if lists_all else grouped(contents.operators)
     visible = rows if lists_all else _top_rows(rows)
-    lines = _table(
+    lines = table_lines(
         ["operator", "of", "takes", "gives", "computes", "sends", "count"],
         [
             [
@@ -149,7 +167,7 @@ def _top_rows(rows: Sequence[OperatorRow]) -> list[OperatorRow]:
     return list(filter(is_significant, rows))
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def table_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """The lines of aligned columns under a head and a rule."""
     filled = [[_cut(cell) for cell in row] + [""] * (len(head) - len(row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(head, *filled, strict=True)]

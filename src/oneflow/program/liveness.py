@@ -59,6 +59,15 @@ def memory_of(program: Program, donated: Iterable[int]) -> Memory:
     return Memory(arguments, outputs, _Liveness(program, table).peak())
 
 
+def live_at_peak(program: Program) -> list[tuple[Instruction, TensorSpec]]:
+    """The values stored when most is, besides arguments and results: each with its instruction."""
+    program = _with_early_reductions(program)
+    table = program.spec_table()
+    return [
+        (instruction, table[number]) for instruction, number in _Liveness(program, table).at_peak()
+    ]
+
+
 def _with_early_reductions(program: Program) -> Program:
     """Return the program with conversions to smaller results right behind their operands."""
     early: dict[int, list[Instruction]] = defaultdict(list)
@@ -95,6 +104,7 @@ class _Liveness:
         self._outputs = set(program.outputs)
         self._combined = _combined_all_reduces(program)
         self._roots = self._stored_values()
+        self._producers = {n: i for i in program.instructions for n in i.results}
 
     def _stored_values(self) -> dict[int, tuple[int, ...]]:
         """For each value the stored values it is read from: itself, or those it is fused with."""
@@ -134,6 +144,24 @@ class _Liveness:
             peak = max(peak, live + operation_cost(instruction.operation).temporary)
             live -= freed[index]
         return peak
+
+    def at_peak(self) -> list[tuple[Instruction, int]]:
+        """The values that are stored when `peak` bytes are."""
+        allocated, last = self._live_ranges()
+        live: dict[int, tuple[Instruction, int]] = {}
+        sizes: dict[int, int] = {}
+        found, most = [], -1
+        for index, instruction in enumerate(self._program.instructions):
+            for number in allocated[index]:
+                if number in last:
+                    live[number] = (self._producers[number], number)
+                    sizes[number] = shard_bytes(self._table[number])
+            total = sum(sizes.values()) + operation_cost(instruction.operation).temporary
+            if total > most:
+                found, most = list(live.values()), total
+            for number in [number for number in live if last[number] == index]:
+                del live[number], sizes[number]
+        return found
 
     def _live_ranges(self) -> tuple[dict[int, list[int]], dict[int, int]]:
         """The values that are stored from each instruction on, and the last reader of each."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from oneflow.base.suggestions import did_you_mean
+
 # Large products reach this part of a data sheet's operations per second.
 _EFFICIENCY = 0.5
 
@@ -173,7 +175,7 @@ def chip_named(name: str) -> Chip:
     if name not in _CHIPS:
         raise ValueError(
             f"no chip is called {name!r}; there are {', '.join(_CHIPS)}, and "
-            "`oneflow.plan.register_chip` adds others"
+            f"`oneflow.plan.register_chip` adds others{did_you_mean(name, _CHIPS)}"
         )
     return _CHIPS[name]
 

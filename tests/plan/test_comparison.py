@@ -1,0 +1,145 @@
+"""Plans compared in one table, chips from a file, and what a step costs."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import jax
+import pytest
+
+import oneflow as flow
+from oneflow.compiler import persistent_cache
+from oneflow.plan import chip_named, plan_graph, planning, register_chips
+from oneflow.plan.command import main
+from oneflow.plan.comparison import performance_of
+from oneflow.plan.hlo_account import account_of
+
+GPT = "examples/plans.py:gpt"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "planner.md"
+SEARCH = re.compile(r"python -m oneflow plan (.*--search.*)\n```\n\n```text\n(.*?)```", re.DOTALL)
+
+
+class Lookup(flow.nn.Graph):
+    def __init__(self, table):
+        super().__init__()
+        self.table = table
+
+    def build(self, tokens):
+        return self.table(tokens).exp() @ self.table.weight.T
+
+
+def lookup_plan(chip):
+    with planning():
+        pair = flow.placement("cuda", [0, 1])
+        table = flow.nn.Embedding(1 << 16, 1024).to_global(pair, flow.sbp.broadcast)
+        tokens = flow.ones(8, 64, dtype=flow.int64, placement=pair, sbp=flow.sbp.split(0))
+        return plan_graph(Lookup(table), tokens, compile=False, chip=chip)
+
+
+def test_the_page_shows_a_search(capsys):
+    arguments, shown = SEARCH.search(PAGE.read_text(encoding="utf-8")).groups()
+    main(arguments.split())
+    assert capsys.readouterr().out == shown
+
+
+def test_a_comparison_keeps_the_order(capsys):
+    main([GPT, "--model", "--compare", "--chips", "h100:8", "zero=3,0", "layers=1"])
+    head, _, *rows = capsys.readouterr().out.splitlines()
+    assert head.split()[:2] == ["zero", "memory"]
+    assert "per million" not in head
+    assert [row.split()[0] for row in rows] == ["3", "0"]
+
+
+def test_what_cannot_be_planned_says_why(capsys, tmp_path):
+    file = tmp_path / "refusing.py"
+    file.write_text(
+        "import oneflow as flow\n"
+        "class Twice(flow.nn.Graph):\n"
+        "    def build(self, x):\n"
+        "        return x * 2\n"
+        "def make(placement, rows=1):\n"
+        "    if rows > 9:\n"
+        "        raise RuntimeError('too many rows')\n"
+        "    x = flow.ones(rows, 4, placement=placement, sbp=flow.sbp.broadcast)\n"
+        "    return Twice(), (x,)\n"
+    )
+    main([f"{file}:make", "--model", "--search", "rows=99,4"])
+    out = capsys.readouterr().out
+    assert re.search(r"99 +cannot be planned", out)
+    assert "rows=99: too many rows" in out
+    assert out.endswith("the fastest that fits: rows=4\n")
+
+
+def test_performance():
+    chip = chip_named("h100")
+    plan = lookup_plan(chip)
+    found = performance_of(plan.contents, price=3.6)
+    assert found.tokens == 8 * 64
+    assert found.tokens_per_second == pytest.approx(512 / plan.seconds)
+    assert found.utilization == pytest.approx(
+        plan.contents.model.flops / plan.seconds / chip.flops["bfloat16"]
+    )
+    # Two chips for 3.6 an hour each.
+    assert found.price == pytest.approx(2 * 0.001 * plan.seconds / 512 * 1e6)
+    assert performance_of(plan.contents, tokens=7).tokens == 7
+
+
+def test_the_largest_values_are_listed_if_memory_is_short():
+    chip = chip_named("h100")
+    assert "largest values" not in repr(lookup_plan(chip))
+    text = repr(lookup_plan(dataclasses.replace(chip, name="little", memory=1 << 20)))
+    lines = text[text.index("largest values") :].splitlines()
+    assert re.search(r"256 MiB +table.weight +parameter +float32\[65536,1024\]", lines[2])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[mine]\nlike = "h1000"\n', "no chip is called 'h1000'.*did you mean 'h100'"),
+        ('[mine]\nlike = "h100"\nbandwith = 1.0\n', "no field 'bandwith'.*mean 'bandwidth'"),
+        ("[mine]\nmemory = 1\n", "`mine` lacks type, flops, bandwidth"),
+        ("mine = 3\n", "`mine` must be a table"),
+    ],
+)
+def test_files_of_chips_that_are_wrong(text, message, tmp_path):
+    file = tmp_path / "chips.toml"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        register_chips(file)
+
+
+def test_a_file_of_chips_on_the_command_line(tmp_path, capsys):
+    file = tmp_path / "chips.toml"
+    file.write_text('[h100_like]\nlike = "h100"\nmemory = 1_000_000\n')
+    command = [GPT, "--model", "--search", "--chip-file", str(file), "--chips", "h100_like:2"]
+    main([*command, "layers=1,2"])
+    assert capsys.readouterr().out.endswith("none fits\n")
+    with pytest.raises(SystemExit, match="No such file"):
+        main([*command[:3], "--chip-file", str(tmp_path / "none.toml")])
+
+
+def test_programs_for_absent_chips_are_not_cached(tmp_path):
+    before = jax.config.jax_compilation_cache_dir
+    persistent_cache._set_folder(str(tmp_path))
+    try:
+        with persistent_cache.without_cache():
+            assert not persistent_cache.is_enabled()
+        assert jax.config.jax_compilation_cache_dir == str(tmp_path)
+    finally:
+        persistent_cache._set_folder(before)
+
+
+HLO = """\
+ENTRY %main (p: f32[8]) -> f32[8] {
+  %p = f32[8] parameter(0)
+  %begun = f32[8] all-reduce-start(%p), replica_groups={{0,1}}
+  %beside = f32[8] negate(%p)
+  %done = f32[8] all-reduce-done(%begun)
+  ROOT %last = f32[8] add(%done, %beside)
+}
+"""
+
+
+def test_kernels_beside_collectives_are_counted():
+    account = account_of(HLO)
+    assert (account.asynchronous, account.overlapped) == (1, 1)
