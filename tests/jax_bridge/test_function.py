@@ -210,3 +210,18 @@ def test_what_is_refused():
         jax.jit(flow.relu)(jnp.ones(3))
     with pytest.raises(TypeError, match="as a JAX value"):
         jax.nn.relu(flow.ones(3))
+
+
+def test_derivatives_along_a_vector():
+    """`jax.jvp` refuses what has a backward rule; the package's own products are traced."""
+    x, v = jnp.array([0.5, 1.0, -2.0]), jnp.array([1.0, 0.0, 2.0])
+    ours = flow.jax.function(lambda x, v: flow.func.jvp(lambda x: (x.sin() * x).relu(), (x,), (v,)))
+    expected = jax.jvp(expected_value, (x,), (v,))
+    for value, wanted in zip(jax.jit(ours)(x, v), expected, strict=True):
+        np.testing.assert_allclose(value, wanted, rtol=1e-5)
+    columns = jax.vmap(lambda basis: ours(x, basis)[1])(jnp.eye(3))
+    np.testing.assert_allclose(columns.T, jax.jacfwd(expected_value)(x), rtol=1e-5)
+
+
+def expected_value(x):
+    return jax.nn.relu(jnp.sin(x) * x)
