@@ -86,7 +86,9 @@ def make_private(folder: Path) -> bool:
     try:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
-        return folder.stat().st_uid == os.geteuid()
+        # Windows has no such numbers, and keeps what is in a user's home to that user.
+        get_user = getattr(os, "geteuid", None)
+        return get_user is None or folder.stat().st_uid == get_user()
     except OSError:
         return False
 

@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-_CLOCK_RATE = os.sysconf("SC_CLK_TCK")
 # A process below both of these between two measurements is idle.
 _IDLE_BYTES = 1e6
 _IDLE_CPU_SHARE = 0.05
@@ -54,12 +53,13 @@ def is_idle(before: Activity, after: Activity, elapsed: float) -> bool:
 def _read_stats() -> dict[int, tuple[int, float]]:
     """Return the parent and the CPU seconds of every process of the machine."""
     stats = {}
+    clock_rate = os.sysconf("SC_CLK_TCK")
     for name in os.listdir("/proc"):
         if name.isdecimal():
             with contextlib.suppress(OSError, IndexError, ValueError):
                 # The command's name is in parentheses and may contain anything.
                 fields = _read(name, "stat").rpartition(")")[2].split()
-                stats[int(name)] = int(fields[1]), (int(fields[11]) + int(fields[12])) / _CLOCK_RATE
+                stats[int(name)] = int(fields[1]), (int(fields[11]) + int(fields[12])) / clock_rate
     return stats
 
 

@@ -19,12 +19,13 @@ from oneflow.control_plane.root_cause import ProcessExit
 _PR_SET_PDEATHSIG = 1
 # Last lines of standard error that are searched for the reason of an exit.
 _STDERR_LINES = 100
-_c_library = ctypes.CDLL(None)
+_prctl = getattr(ctypes.CDLL(None), "prctl", None) if os.name == "posix" else None
 
 
 def _exit_with_launcher() -> None:
-    """Let the kernel kill the calling process when the launcher dies; runs in the new process."""
-    _c_library.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    """Let Linux kill the calling process when the launcher dies; runs in the new process."""
+    if _prctl is not None:
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class WorkerProcess:
