@@ -5,6 +5,7 @@ import time
 import pytest
 
 import oneflow as flow
+from oneflow.cuda import accelerator_memory
 
 without_gpu = pytest.mark.skipif(flow.cuda.is_available(), reason="this machine has a GPU")
 
@@ -83,11 +84,32 @@ def test_without_an_accelerator():
     assert not flow.accelerator.is_available()
     assert flow.accelerator.current_accelerator() is None
     assert flow.accelerator.device_count() == 0
-    for call in (flow.accelerator.current_device_index, flow.accelerator.synchronize):
+    accelerator = flow.accelerator
+    with accelerator.device_index(None):
+        assert accelerator.current_accelerator() is None
+    for call in (
+        *(accelerator.current_device_index, accelerator.current_device_idx),
+        *(accelerator.synchronize, accelerator.memory_stats, accelerator.memory_allocated),
+        *(accelerator.memory_reserved, accelerator.get_memory_info),
+        *(accelerator.reset_peak_memory_stats, accelerator.device_index(0).__enter__),
+    ):
         with pytest.raises(RuntimeError, match="there is no accelerator"):
             call()
+    accelerator.empty_cache()
     assert flow.cuda.memory_stats() == {}
     assert flow.cuda.memory_reserved() == flow.cuda.max_memory_reserved() == 0
+
+
+def test_the_memory_of_an_accelerator_is_xlas_account(monkeypatch):
+    account = {"bytes_in_use": 3, "peak_bytes_in_use": 5, "bytes_limit": 10, "pool_bytes": 7}
+    monkeypatch.setattr(accelerator_memory, "named_accelerator", lambda index: flow.device("cpu"))
+    monkeypatch.setattr(accelerator_memory, "memory_statistics", lambda device: account)
+    assert flow.accelerator.memory_stats() == account
+    assert flow.accelerator.memory_allocated(0) == 3
+    assert flow.accelerator.max_memory_allocated() == 5
+    assert flow.accelerator.memory_reserved() == 7
+    assert flow.accelerator.max_memory_reserved() == 5
+    assert flow.accelerator.get_memory_info() == (7, 10)
 
 
 @pytest.mark.parametrize(

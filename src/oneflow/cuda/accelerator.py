@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from oneflow.base.device import Device, current_index, device_count as count_devices, select
 from oneflow.cuda.streams import synchronize_device
 
@@ -73,7 +75,7 @@ def set_device_index(device: Device | str | int) -> None:
         >>> if flow.accelerator.is_available():
         ...     flow.accelerator.set_device_index(0)
     """
-    select(_named(device))
+    select(named_accelerator(device))
 
 
 def synchronize(device: Device | str | int | None = None) -> None:
@@ -87,10 +89,35 @@ def synchronize(device: Device | str | int | None = None) -> None:
         >>> if flow.accelerator.is_available():
         ...     flow.accelerator.synchronize()
     """
-    synchronize_device(_named(device))
+    synchronize_device(named_accelerator(device))
 
 
-def _named(device: Device | str | int | None) -> Device:
+class device_index(contextlib.ContextDecorator):
+    """A context manager or decorator in which an accelerator is the current one.
+
+    Args:
+        device: its index; with None nothing changes.
+
+    Example:
+        >>> import oneflow as flow
+        >>> with flow.accelerator.device_index(None):
+        ...     x = flow.ones(2)
+    """
+
+    def __init__(self, device: int | None) -> None:
+        self._index = device
+
+    def __enter__(self) -> None:
+        if self._index is not None:
+            self._before = current_device_index()
+            set_device_index(self._index)
+
+    def __exit__(self, *exception: object) -> None:
+        if self._index is not None:
+            set_device_index(self._before)
+
+
+def named_accelerator(device: Device | str | int | None) -> Device:
     """Return the accelerator that a device, its index, or None means."""
     if device is None or isinstance(device, int):
         return Device(_required().type, device)

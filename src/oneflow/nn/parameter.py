@@ -5,4 +5,5 @@ from oneflow.module.parameter import Parameter as Parameter
 from oneflow.nn.modules.lazy import (
     UninitializedBuffer as UninitializedBuffer,
     UninitializedParameter as UninitializedParameter,
+    is_lazy as is_lazy,
 )

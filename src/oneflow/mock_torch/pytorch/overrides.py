@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -59,6 +60,38 @@ def handle_torch_function(
     return ask_classes(public_api, tuple(kinds), args, kwargs)
 
 
+def wrap_torch_function(
+    dispatcher: Callable[..., Iterable[Any]],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator of a function that asks those of its arguments that know how to compute it.
+
+    Args:
+        dispatcher: gives these arguments, of all arguments of the function.
+
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        >>> @torch.overrides.wrap_torch_function(lambda x: (x,))
+        ... def double(x):
+        ...     return 2 * x
+        >>> double(torch.ones(1)).tolist()
+        [2.0]
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def ask(*args: Any, **kwargs: Any) -> Any:
+            relevant = tuple(dispatcher(*args, **kwargs))
+            if has_torch_function(relevant):
+                return handle_torch_function(ask, relevant, *args, **kwargs)
+            return function(*args, **kwargs)
+
+        return ask
+
+    return decorate
+
+
 __all__ = [
     "TorchFunctionMode",
     "handle_torch_function",
@@ -66,4 +99,5 @@ __all__ = [
     "has_torch_function_unary",
     "has_torch_function_variadic",
     "is_tensor_like",
+    "wrap_torch_function",
 ]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import builtins
+import os
 from collections.abc import Sequence
+from typing import IO
 
 import oneflow as flow
+from oneflow.functional.creation.storages import TypedStorage, UntypedStorage
 
 _dtype = flow.dtype
 _device = flow.device
@@ -17,11 +20,15 @@ _bool = builtins.bool
 Number = int | float | bool
 Device = flow.device | str | int | None
 Tensor = flow.Tensor
+FileLike = str | os.PathLike[str] | IO[bytes]
+Storage = TypedStorage | UntypedStorage
 _TensorOrTensors = flow.Tensor | Sequence[flow.Tensor]
 
 __all__ = [
     "Device",
+    "FileLike",
     "Number",
+    "Storage",
     "Tensor",
     "_TensorOrTensors",
     "_bool",

@@ -14,6 +14,20 @@ from oneflow.nn.modules.uninitialized import (
 from oneflow.tensor.tensor import Tensor
 
 _UNINITIALIZED = (UninitializedBuffer, UninitializedParameter)
+
+
+def is_lazy(param: object) -> bool:
+    """Return whether something is a parameter or buffer without a shape.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.nn.parameter import is_lazy
+        >>> is_lazy(flow.nn.LazyLinear(2).weight), is_lazy(flow.nn.Linear(2, 2).weight)
+        (True, False)
+    """
+    return isinstance(param, _UNINITIALIZED)
+
+
 _TRACKED = {"affine": True, "track_running_stats": True}
 
 
