@@ -16,7 +16,7 @@ from oneflow.primitives.operators.norm import normalize_gradient
 from oneflow.primitives.operators.rearrange import roll
 from oneflow.primitives.operators.resample import Resampling, resample
 from oneflow.primitives.operators.sampling import random_multinomial
-from oneflow.primitives.operators.scan import logcumsumexp
+from oneflow.primitives.operators.scan import cumprod, cumsum, logcumsumexp
 from oneflow.primitives.operators.statistics import quantile
 from oneflow.primitives.registry import Primitive
 from tests.oracle import array_difference
@@ -95,6 +95,11 @@ def _rows_and_distances(rng):
     return rng.standard_normal((130, 130)).astype("float32"), x, y, distances
 
 
+def _long_row(rng):
+    """A sum of so many elements that it is a tree of partial ones, which are exact."""
+    return (rng.integers(-9, 9, 1003).astype("float32"),)
+
+
 _OF_KERNEL = {"kernel": (3, 3), "stride": (1, 1), "padding": (1, 1), "dilation": (1, 1)}
 _OF_GRID = {"mode": "bilinear", "padding_mode": "zeros", "align_corners": False}
 _OF_COLUMNS = {"dim": 0, "keepdim": False, "interpolation": "linear", "skip_nan": False}
@@ -105,6 +110,9 @@ LOWERINGS = {
     "multinomial": Lowering(
         random_multinomial, _weights, {"count": 4, "replacement": False}, r"f32\[[^=]* = sort\["
     ),
+    "cumsum": Lowering(cumsum, _image_of_infinities, {"dim": 1}, "cumsum"),
+    "cumsum of a row": Lowering(cumsum, _long_row, {"dim": 0, "reverse": True}, "cumsum"),
+    "cumprod": Lowering(cumprod, _image_of_infinities, {"dim": 2}, "cumprod"),
     "logcumsumexp": Lowering(logcumsumexp, _image_of_infinities, {"dim": 1}, "cumlogsumexp"),
     "grid_sample": Lowering(grid_sample, _images_and_grid, _OF_GRID, r"f32\[2,3,18\] = gather"),
     "deform_patches": Lowering(

@@ -53,6 +53,8 @@ _FUNCTIONS = (
     "cumsum",
     "cumprod",
     "cummax",
+    "running_product",
+    "running_sum",
 )
 _NS_PER_ELEMENT = {
     **dict.fromkeys(VIEWS, 0.0),

@@ -74,7 +74,9 @@ def _argmax(equation: Any) -> Callable:
 
 _RUNNING = {
     "cumsum": np.add,
+    "running_sum": np.add,
     "cumprod": np.multiply,
+    "running_product": np.multiply,
     "cummax": np.maximum,
     "cummin": np.minimum,
     "cumlogsumexp": np.logaddexp,

@@ -73,6 +73,8 @@ REDUCTIONS = _COMBINING | {
     "reduce_window_min",
     "reduce_window_sum",
     "reduce_xor",
+    "running_product",
+    "running_sum",
     "sort",
 }
 # XLA does not fuse them into what reads their results.
@@ -87,6 +89,8 @@ STORED = frozenset(SCATTER_REDUCTIONS) | {
     "fft",
     "reduce_window",
     "cumsum",
+    "running_product",
+    "running_sum",
     "concatenate",
     "reduce_sum",
     "reduce_max",
@@ -98,7 +102,7 @@ STORED = frozenset(SCATTER_REDUCTIONS) | {
 # Operations for each element of the result, where there are many.
 FLOPS_PER_ELEMENT = {"philox4x32": 150}
 # Beginnings of the names of those whose result depends on several elements, were there several.
-_ACROSS = ("reduce_", "arg", "cum", "sort", "random", "rng", "threefry", LINEAR_SOLVE)
+_ACROSS = ("reduce_", "arg", "cum", "running_", "sort", "random", "rng", "threefry", LINEAR_SOLVE)
 
 
 def called_jaxpr(name: str, params: Mapping[str, Any]) -> Any:

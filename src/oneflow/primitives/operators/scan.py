@@ -9,6 +9,7 @@ from jax import lax
 
 from oneflow.primitives.operators import loops
 from oneflow.primitives.operators.lax_functions import index_dtype
+from oneflow.primitives.operators.running import running_product, running_sum
 from oneflow.primitives.operators.special import complex_logaddexp
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.axes import free_dims
@@ -26,12 +27,24 @@ def _cumsum(x, *, dim: int, reverse: bool = False):
 
 cumsum = primitive("cumsum", _cumsum, axes=_free, linear=("x",), precision=Precision.FULL_OFF_CPU)
 cumsum.gradient(x=lambda g, dim, reverse: cumsum(g, dim=dim, reverse=not reverse))
+
+
+@cumsum.lowering("cpu")
+def _cumsum_on_cpu(x, *, dim: int, reverse: bool = False):
+    return running_sum(x, dim, reverse)
+
+
 cumprod = primitive(
     "cumprod",
     lambda x, *, dim: lax.cumprod(x, axis=dim) if x.ndim else x,
     axes=_free,
     precision=Precision.FULL_OFF_CPU,
 )
+
+
+@cumprod.lowering("cpu")
+def _cumprod_on_cpu(x, *, dim: int):
+    return running_product(x, dim)
 
 
 def _logcumsumexp(x, *, dim: int):
