@@ -156,7 +156,7 @@ def test_texts_and_annotations(tmp_path):
     @flow.global_function()
     def job() -> tuple[tp.Numpy, ...]:
         tokens = flow.data.megatron_gpt_mmap_data_loader(
-            f"{tmp_path}/texts", 10, 2, batch_size=1, shuffle=False
+            f"{tmp_path}/texts", 10, 2, batch_size=1, shuffle=False, nd_sbp=[]
         )
         file, number, *_ = flow.data.coco_reader(tmp_path / "annotations.json", tmp_path, 1)
         return tokens, number, flow.image.resize(flow.image_decode(file), (2, 2))[0]

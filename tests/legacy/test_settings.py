@@ -140,9 +140,12 @@ def test_casts_of_distributions():
     @flow.global_function(type="train")
     def job(x: tp.Numpy.Placeholder((8, 6))) -> tp.Numpy:
         whole = flow.parallel_cast(x, distribute=flow.distribute.broadcast())
-        columns = flow.hierarchical_parallel_cast(whole, ["S(1)"], "manual", ["B"])
+        columns = flow.hierarchical_parallel_cast(
+            whole, nd_sbp=["S(1)"], grad_mode="manual", grad_nd_sbp=["B"]
+        )
         placed.append((flow.parallel_cast(x), whole, columns))
-        weight = flow.get_variable("w", (6,), initializer=flow.ones_initializer())
+        ones = flow.ones_initializer()
+        weight = flow.get_variable("w", (6,), initializer=ones, nd_sbp=["B"])
         loss = flow.math.square(columns * weight)
         flow.optimizer.SGD(_rate(), momentum=0).minimize(loss)
         return loss

@@ -157,10 +157,25 @@ def test_same_padding_is_that_of_convolutions():
         flow.same_padding(x, "SAME", "NCW", 1, 1, 1)
 
 
+@pytest.mark.parametrize(
+    ("data_format", "axis"),
+    [(None, 1), ("NC", 1), ("NCW", 1), ("NCHW", 1), ("NHC", -1), ("NHWC", -1)],
+)
+def test_biases_of_channels(data_format, axis):
+    x = flow.zeros(2, *(3,) * (2 if data_format is None else len(data_format) - 1))
+    bias = flow.tensor([1.0, 2.0, 3.0])
+    added = flow.nn.bias_add(x, bias, data_format).movedim(axis, -1)
+    assert (added == bias).all()
+    assert added.shape == x.shape
+    for function in (flow.nn.bias_add, flow.nn.fused_bias_add_gelu):
+        with pytest.raises(ValueError, match=r"the form NC.* got 'HWC'"):
+            function(x, bias, "HWC")
+
+
 def test_normalisation_and_moments():
     x = flow.tensor(IMAGES)
     gamma, beta = flow.rand(9), flow.rand(9)
-    ours = flow.nn.layer_norm(x, gamma, beta, begin_norm_axis=2)
+    ours = flow.nn.layer_norm(x, gamma, beta, 2, -1, 1e-5, "name")
     plain = torch.nn.functional.layer_norm(torch.tensor(IMAGES), (7, 9)).numpy()
     expected = plain * gamma.numpy() + beta.numpy()
     np.testing.assert_allclose(ours.numpy(), expected, rtol=1e-4, atol=1e-5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.base.sbp import Sbp, named_sbp
 from oneflow.tensor.tensor import Tensor
 
@@ -36,6 +37,7 @@ def parallel_cast(
     return input.to_global(sbp=sbp, grad_sbp=gradient_distribute)
 
 
+@keyword_aliases(nd_sbp="parallel_distribution", grad_nd_sbp="grad_parallel_distribution")
 def hierarchical_parallel_cast(
     input: Tensor,
     parallel_distribution: Sequence[str],

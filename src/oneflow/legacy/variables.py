@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import DType
+from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import BROADCAST, NdSbp, Sbp, named_sbp, nd_sbp_of
 from oneflow.differentiation.grad_mode import no_grad
@@ -21,6 +22,7 @@ from oneflow.tensor.views import unwrap
 Distribute = Sbp | str | Sequence[Sbp | str] | None
 
 
+@keyword_aliases(nd_sbp="parallel_distribution")
 def get_variable(
     name: str,
     shape: Sequence[int] | None = None,

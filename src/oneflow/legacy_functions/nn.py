@@ -20,8 +20,6 @@ from oneflow.functional.registry import function, register_public
 from oneflow.functional.shape import reshape
 from oneflow.tensor.tensor import Tensor
 
-_FORMATS = ("NCHW", "NHWC")
-
 for _name, _function in {
     "elu": activation.elu,
     "gelu": activation.gelu,
@@ -48,19 +46,21 @@ def bias_add(value: Tensor, bias: Tensor, data_format: str | None = None) -> Ten
     Args:
         value: of shape (N, C, ...), or (N, ..., C).
         bias: of shape (C,).
-        data_format: "NCHW" or "NHWC"; says which dimension is that of the channels.
+        data_format: says which dimension is that of the channels: the second, as in "NCHW", or the
+            last, as in "NHWC" and "NHC". Default: the second.
 
     Raises:
-        ValueError: the order is unknown.
+        ValueError: the format says neither.
 
     Example:
         >>> import oneflow as flow
         >>> flow.nn.bias_add(flow.zeros(1, 2, 2), flow.tensor([1.0, 2.0])).tolist()
         [[[1.0, 1.0], [2.0, 2.0]]]
     """
-    if data_format not in (None, *_FORMATS):
-        raise ValueError(f"data_format must be 'NCHW' or 'NHWC', got {data_format!r}")
-    if data_format == "NHWC":
+    given = "NC" if data_format is None else data_format
+    if not given.startswith("NC"):
+        if not (given.startswith("N") and given.endswith("C")):
+            raise ValueError(f"`data_format` must be of the form NC... or N...C, got {given!r}")
         return value + bias
     return value + reshape.reshape(bias, (1, -1, *(1,) * (value.ndim - 2)))
 
@@ -287,6 +287,7 @@ def layer_norm(
     begin_norm_axis: int = 1,
     begin_params_axis: int = -1,
     epsilon: float = 1e-5,
+    name: str | None = None,
 ) -> Tensor:
     """Layer normalization, scaled by `gamma` and moved by `beta`.
 
@@ -297,6 +298,7 @@ def layer_norm(
         begin_norm_axis: the first of the dimensions to normalise over.
         begin_params_axis: the first of the dimensions of `gamma` and `beta`.
         epsilon: added to the variance.
+        name: accepted.
 
     Raises:
         ValueError: `gamma` or `beta` has another shape.
@@ -310,9 +312,11 @@ def layer_norm(
         inputs, tuple(inputs.shape[begin_norm_axis % inputs.ndim :]), eps=epsilon
     )
     shape = tuple(inputs.shape[begin_params_axis % inputs.ndim :])
-    for name, parameter in (("gamma", gamma), ("beta", beta)):
+    for argument, parameter in (("gamma", gamma), ("beta", beta)):
         if parameter is not None and tuple(parameter.shape) != shape:
-            raise ValueError(f"`{name}` must have the shape {shape}, got {tuple(parameter.shape)}")
+            raise ValueError(
+                f"`{argument}` must have the shape {shape}, got {tuple(parameter.shape)}"
+            )
     result = result if gamma is None else result * gamma
     return result if beta is None else result + beta
 

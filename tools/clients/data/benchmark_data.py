@@ -1,7 +1,8 @@
-"""Synthetic data for OneFlow-Benchmark: OFRecord files of masked sentences for BERT."""
+"""Synthetic data for OneFlow-Benchmark: masked sentences for BERT, and texts for GPT."""
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 import oneflow as flow
 
 LENGTH, MASKED, WORDS = 16, 4, 90
+TEXTS, WORDS_OF_TEXT = 20, 40
 
 
 def integers(*values: int | np.ndarray) -> np.ndarray:
@@ -35,4 +37,21 @@ def write_masked_sentences(folder: Path) -> None:
                 file.write(sentence)
 
 
+def write_texts(folder: Path) -> None:
+    """Write texts in which each word says what the next one is, as Megatron keeps them."""
+    random = np.random.default_rng(0)
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = np.empty((TEXTS, WORDS_OF_TEXT), np.uint16)
+    texts[:, 0] = random.integers(0, WORDS, TEXTS)
+    for place in range(1, WORDS_OF_TEXT):
+        texts[:, place] = (texts[:, place - 1] * 7 + 3) % WORDS
+    texts.tofile(folder / "texts.bin")
+    with (folder / "texts.idx").open("wb") as file:  # version 1, of uint16
+        file.write(b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, TEXTS, TEXTS + 1))
+        np.full(TEXTS, WORDS_OF_TEXT, np.int32).tofile(file)
+        (np.arange(TEXTS) * texts[0].nbytes).tofile(file)
+        np.arange(TEXTS + 1).tofile(file)
+
+
 write_masked_sentences(Path("made/bert"))
+write_texts(Path("made/gpt"))

@@ -13,6 +13,7 @@ import numpy as np
 
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import DType
+from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.base.placement import Placement
 from oneflow.data.readers import images, records
 from oneflow.data.readers.coco import CocoAnnotations, coco_batch, coco_source
@@ -348,6 +349,7 @@ def coco_reader(
     return coco_batch(_next_batch("flow.data.coco_reader()", open_source))
 
 
+@keyword_aliases(nd_sbp="parallel_distribution")
 def megatron_gpt_mmap_data_loader(
     data_file_prefix: str,
     seq_length: int,
