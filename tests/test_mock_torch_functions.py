@@ -43,6 +43,10 @@ def test_products_of_groups_keep_groups_apart():
     assert result[1:].flatten().tolist() == [1, 0]
     with pytest.raises(ValueError, match="`offs` must be given"):
         grouped_mm(a, flow.ones(2, 1, 1))
+    with pytest.raises(RuntimeError, match="an end for each of the 2 groups, got 1"):
+        grouped_mm(a, flow.ones(2, 1, 1), offs=flow.tensor([3], dtype=flow.int32))
+    biased = grouped_mm(a[1:], flow.ones(1, 1, 1), offs=flow.tensor([2]), bias=flow.ones(1))
+    assert biased.tolist() == [[2.0], [2.0]]
 
 
 @pytest.mark.parametrize("reverse", [False, True])

@@ -8,6 +8,10 @@ _V, _M, _N, _B, _C = tensor(3), tensor(2, 3), tensor(3, 2), tensor(2, 2, 3), ten
 _BOOL = tensor(2, 2, dtype="bool")
 _COMPLEX = [tensor(2, 2, dtype="complex64")] * 3
 
+# The ends of three groups, of which the second is empty.
+_ENDS = tensor(3, values=[1, 1, 6], dtype="int32")
+
+
 PRODUCTS = [
     Operator(
         "matmul",
@@ -48,6 +52,17 @@ PRODUCTS = [
         cases=[case(_B, _C), case(tensor(0, 2, 3), tensor(0, 3, 2))],
         dtypes=_PRODUCT,
         errors=[case(_M, _N), case(_B, tensor(1, 3, 2)), case(_B, _B)],
+    ),
+    Operator(
+        "nn.functional.grouped_mm",
+        cases=[
+            case(tensor(6, 4), tensor(3, 4, 8), offs=_ENDS),
+            case(tensor(3, 4, 4), tensor(4, 8), offs=tensor(3, values=[1, 4, 8], dtype="int32")),
+            case(tensor(4, 8), tensor(8, 4), offs=_ENDS),
+            case(tensor(3, 2, 4), tensor(3, 4, 8)),
+        ],
+        dtypes=("float32",),
+        errors=[case(tensor(6, 4), tensor(3, 5, 8), offs=_ENDS)],
     ),
     Operator(
         "mv",

@@ -245,6 +245,31 @@ def _gpt(rate: float) -> Workload:
     )
 
 
+def _experts(tokens: int = 8192, width: int = 1024, hidden: int = 4096) -> Workload:
+    """The experts of a mixture: tokens sorted by expert, two products, and GELU between them."""
+    count = 8
+
+    def ours(x: Any, up: Any, down: Any, ends: Any) -> Any:
+        inner = F.gelu(F.grouped_mm(x, up, offs=ends), approximate="tanh")
+        return F.grouped_mm(inner, down, offs=ends)
+
+    def experts(x: Any, up: Any, down: Any, ends: Any) -> Any:
+        sizes = jnp.diff(ends, prepend=0)
+        return jax.lax.ragged_dot(jax.nn.gelu(jax.lax.ragged_dot(x, up, sizes)), down, sizes)
+
+    shapes = ((tokens, width), (count, width, hidden), (count, hidden, width))
+
+    def graph(placement: Any, split: Any) -> tuple[Any, tuple]:
+        ends = _tensor(placement, count, dtype=flow.int32)
+        return Function(ours), (*(_tensor(placement, *shape) for shape in shapes), ends)
+
+    def in_jax(type: str) -> tuple[Any, tuple, tuple]:
+        ends = _abstract(count, dtype=jnp.int32)
+        return _jax_gradients(experts, 3), (), (*(_abstract(*shape) for shape in shapes), ends)
+
+    return Workload(graph, in_jax, trains=False)
+
+
 def _llama() -> Workload:
     sizes = {
         "batch": 1, "context": 4096, "vocabulary": 32000, "width": 1024, "hidden": 4096,
@@ -264,6 +289,7 @@ WORKLOADS = {
     "written_block": _written_block(),
     "dropout": _dropout(),
     "cross_entropy": _cross_entropy(),
+    "experts": _experts(),
     "lstm": _training(lstm.build, lstm_step, half=False),
     "vit": _training(
         functools.partial(vision.build, name=_VIT, twin=None, batch=64),
