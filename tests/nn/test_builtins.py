@@ -343,7 +343,7 @@ def test_attention_in_slices_of_one_product(causal):
     slices = (0, 8, 8, 16, 16, 24)
     got = _C.fused_multi_head_attention_inference(whole, whole, whole, 2, causal, *slices)
     close(got, expected.transpose(1, 2).flatten(2).numpy())
-    with pytest.raises(RuntimeError, match="divisible by 5"):
+    with pytest.raises(RuntimeError, match="`query` must be a multiple of 5"):
         _C.fused_multi_head_attention_inference(whole, whole, whole, 5)
 
 

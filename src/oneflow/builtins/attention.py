@@ -55,22 +55,19 @@ def fused_multi_head_attention_inference(
         >>> flow._C.fused_multi_head_attention_inference(x, x, x, 2, causal=True).shape
         oneflow.Size([1, 3, 4])
     """
-    q = _heads_of(query, num_heads, query_hidden_slice_start, query_hidden_slice_end)
-    k = _heads_of(key, num_heads, key_hidden_slice_start, key_hidden_slice_end)
-    v = _heads_of(value, num_heads, value_hidden_slice_start, value_hidden_slice_end)
+    slices = {
+        "query": _features(query, query_hidden_slice_start, query_hidden_slice_end),
+        "key": _features(key, key_hidden_slice_start, key_hidden_slice_end),
+        "value": _features(value, value_hidden_slice_start, value_hidden_slice_end),
+    }
+    q, k, v = (heads_of(name, x, "BM(HK)", heads=num_heads) for name, x in slices.items())
     output = scaled_dot_product_attention(q, k, v, is_causal=causal)
     return to_layout(output, "BM(HK)")
 
 
-def _heads_of(x: Tensor, count: int, start: int, end: int) -> Tensor:
-    """Return a slice of features as ``(batch, heads, length, size of a head)``."""
-    features = x[..., start : x.shape[-1] if end == -1 else end]
-    if features.shape[-1] % count:
-        raise RuntimeError(
-            f"fused_multi_head_attention_inference(): {features.shape[-1]} features are not "
-            f"divisible by {count} heads"
-        )
-    return features.unflatten(-1, (count, -1)).transpose(1, 2)
+def _features(x: Tensor, start: int, end: int) -> Tensor:
+    """Return a slice of the last dimension; an end of -1 is that of the tensor."""
+    return x[..., start : x.shape[-1] if end == -1 else end]
 
 
 @function(method=False, namespace="_C")
