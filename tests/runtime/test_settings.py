@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -186,7 +188,7 @@ def test_commands_are_listed_and_run(capsys: pytest.CaptureFixture) -> None:
     commands.main([])
     shown = capsys.readouterr().out
     assert all(f"  {name}" in shown for name in commands.COMMANDS)
-    for name in ("plan", "serve", "onnx"):
+    for name in ("launch", "plan", "serve", "onnx"):
         with pytest.raises(SystemExit, match="0"):
             commands.main([name, "--help"])
         assert "usage: " in capsys.readouterr().out
@@ -194,14 +196,21 @@ def test_commands_are_listed_and_run(capsys: pytest.CaptureFixture) -> None:
         commands.main(["nothing"])
 
 
-def test_launch_is_a_command() -> None:
-    told = subprocess.run(
-        [sys.executable, "-m", "oneflow", "launch", "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "--nproc_per_node" in told.stdout
+def test_launch_is_a_command(tmp_path: Path) -> None:
+    """The module and the console script start it; the launcher itself imports no JAX."""
+    script = tmp_path / "oneflow"
+    script.write_text("from oneflow.command_line.commands import main\nmain()\n")
+    program = tmp_path / "program.py"
+    program.write_text("import sys\nprint('ran', sys.argv[1], 'jax' in sys.modules)\n")
+    for command in (["-m", "oneflow"], [str(script)]):
+        told = subprocess.run(
+            [sys.executable, "-X", "importtime", *command, "launch", str(program), "once"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert "ran once False" in told.stdout
+        assert not re.search(r"\| +jax$", told.stderr, re.MULTILINE)
 
 
 def test_a_shell_completes_the_commands(capsys: pytest.CaptureFixture) -> None:

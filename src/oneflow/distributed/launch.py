@@ -12,9 +12,13 @@ Examples, the last for the second of two machines::
 
 from __future__ import annotations
 
+import sys
 from argparse import REMAINDER as REMAINDER
 
 from oneflow.control_plane.launcher.command import main as main, parse_args as parse_args
 
 stdout_filename = "stdout"
 stderr_filename = "stderr"
+
+if __name__ == "__main__":
+    sys.exit(main())
