@@ -112,3 +112,17 @@ def test_the_table_counts_what_passes_on_pytorch(tmp_path, monkeypatch):
     monkeypatch.setattr(table, "read_exempt", lambda: [exempt])
     assert table.write_table(tmp_path)
     assert f"| `{file}` | 1 | 1 | 100.0% | 1 |" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("says", "message", "covered"),
+    [
+        (None, "values differ", True),
+        ("is_contiguous", "False is not true\nassertTrue(x.is_contiguous())", True),
+        ("is_contiguous", "mae=0.75", False),
+    ],
+)
+def test_an_exemption_covers_what_it_says(says, message, covered):
+    row = table.Exempt("test_nn.py", "*memory_format*", "a reason", says)
+    assert row.covers("test_nn.py", Result("A.test_memory_format0", FAILED, message)) is covered
+    assert not row.covers("test_torch.py", Result("A.test_memory_format0", FAILED, message))

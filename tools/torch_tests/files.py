@@ -31,6 +31,10 @@ FILES = (
     "functorch/test_vmap.py",
     "functorch/test_eager_transforms.py",
     "test_stateless.py",
+    "test_indexing.py",
+    "test_shape_ops.py",
+    "test_sort_and_select.py",
+    "test_view_ops.py",
 )
 
 #: What these import.
