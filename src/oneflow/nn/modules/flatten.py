@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import SupportsIndex
+
 from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
@@ -42,6 +44,9 @@ class Unflatten(Module):
         dim: the dimension.
         unflattened_size: sizes it is split into.
 
+    Raises:
+        TypeError: `unflattened_size` is no sequence of whole numbers.
+
     Shape:
         input: ``(*)``, any shape with dimension `dim`.
         output: the input's shape with `unflattened_size` in place of that dimension.
@@ -54,6 +59,16 @@ class Unflatten(Module):
 
     def __init__(self, dim: int, unflattened_size: tuple[int, ...]) -> None:
         super().__init__()
+        if not isinstance(unflattened_size, tuple | list):
+            raise TypeError(
+                f"`unflattened_size` must be a tuple of ints, got {type(unflattened_size).__name__}"
+            )
+        for position, size in enumerate(unflattened_size):
+            if not isinstance(size, SupportsIndex):
+                raise TypeError(
+                    "`unflattened_size` must be a tuple of ints, got "
+                    f"{type(size).__name__} at {position}"
+                )
         self.dim = dim
         self.unflattened_size = tuple(unflattened_size)
 
