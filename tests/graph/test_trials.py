@@ -33,6 +33,8 @@ class Training(flow.nn.Graph):
 
 @pytest.fixture(autouse=True)
 def every_step_has_a_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cold runs are as short as they get: JAX has traced what they compute."""
+    eager_losses(1)
     flow.eager.synchronize()
     flow.eager.statistics().reset()
     monkeypatch.setattr(SETTINGS, "background", True)
