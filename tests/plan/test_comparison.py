@@ -143,3 +143,26 @@ ENTRY %main (p: f32[8]) -> f32[8] {
 def test_kernels_beside_collectives_are_counted():
     account = account_of(HLO)
     assert (account.asynchronous, account.overlapped) == (1, 1)
+
+
+class HalfStep(flow.nn.Graph):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+        self.add_optimizer(flow.optim.SGD(model.parameters(), lr=0.1))
+        self.config.enable_amp(True, dtype=flow.bfloat16)
+
+    def build(self, x):
+        loss = self.model(x).float().square().mean()
+        loss.backward()
+        return loss
+
+
+def test_gradients_are_added_up_in_the_type_of_the_parameters():
+    with planning():
+        pair = flow.placement("cuda", [0, 1])
+        model = flow.nn.Linear(256, 128).to_global(pair, flow.sbp.broadcast)
+        x = flow.ones(4096, 256, placement=pair, sbp=flow.sbp.split(0))
+        plan = plan_graph(HalfStep(model), x, compile=False)
+    (reduced,) = [total for total in plan.account.collectives if total.kind == "all-reduce"]
+    assert reduced.given == 4 * (128 * 256 + 128)
