@@ -94,8 +94,12 @@ def assert_extras_are_named(errors: dict[str, str]) -> set[str]:
 
 
 def import_errors(python: str, *hidden: str, folder: Path | None = None) -> dict[str, str]:
-    """The errors of importing all modules in a new process."""
-    return json.loads(run(python, str(SCRIPT), *hidden, folder=folder).splitlines()[-1])
+    """The errors of importing all modules in a new process.
+
+    In a folder of its own it finds nothing by `PYTHONPATH`, which may lead to the sources.
+    """
+    isolated = ("-I",) if folder is not None else ()
+    return json.loads(run(python, *isolated, str(SCRIPT), *hidden, folder=folder).splitlines()[-1])
 
 
 def run(*command: str, folder: Path | None = None) -> str:
