@@ -293,3 +293,24 @@ def test_batches_of_subclasses_have_their_class(place, monkeypatch):
     for batch in (collate.default_collate(samples), collate.collate_tensor_fn(samples)):
         assert type(batch) is kind
         assert batch.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+class Marked(flow.Tensor):
+    """A class of a user, which processes find by its name."""
+
+
+class MarkedSamples(flow.utils.data.Dataset):
+    """Samples of that class."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, number):
+        return flow.tensor([float(number)]).as_subclass(Marked)
+
+
+def test_batches_from_workers_have_the_class_of_samples(monkeypatch):
+    monkeypatch.setattr(subclasses, "ON_FIRST_SUBCLASS", [])
+    (batch,) = flow.utils.data.DataLoader(MarkedSamples(), batch_size=2, num_workers=1)
+    assert type(batch) is Marked
+    assert batch.tolist() == [[0.0], [1.0]]

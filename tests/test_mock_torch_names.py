@@ -111,3 +111,28 @@ def test_arguments_of_conversions_are_read(arguments):
         outcomes.append([str(part) for part in library._C._nn._parse_to(*args, **kwargs)])
     ours = [outcome.replace("oneflow.", "torch.").replace(":0", "") for outcome in outcomes[1]]
     assert ours == outcomes[0]
+
+
+BASES = {
+    "padding": ("ConstantPad", "ReflectionPad", "ReplicationPad", "CircularPad"),
+    "pooling": ("MaxPool", "MaxUnpool", "AvgPool", "LPPool", "AdaptiveMaxPool", "AdaptiveAvgPool"),
+    "conv": ("Conv", "ConvTranspose"),
+    "dropout": ("Dropout",),
+}
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_bases_of_layers(name):
+    """Libraries name the bases of layers of one, two and three dimensions."""
+    for module in (getattr(torch.nn.modules, name), in_place_of(f"torch.nn.modules.{name}")):
+        for kind in BASES[name]:
+            base = getattr(module, f"_{kind}Nd")
+            assert all(issubclass(getattr(module, f"{kind}{n}d"), base) for n in (1, 2, 3))
+
+
+def test_memory_has_values_from_the_beginning():
+    module = in_place_of("torch").utils.deterministic
+    assert module.fill_uninitialized_memory
+    module.fill_uninitialized_memory = False
+    assert not in_place_of("torch.utils.deterministic").fill_uninitialized_memory
+    module.fill_uninitialized_memory = True

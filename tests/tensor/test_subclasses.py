@@ -206,3 +206,22 @@ def test_copies_have_the_class_and_what_users_set(bases, copied, monkeypatch):
     assert vars(result) == vars(x)
     assert result.tolist() == [1.0, 2.0]
     assert (vars(x + 1), type(x + 1)) == ({}, kind)
+
+
+@pytest.mark.parametrize("data", [2, [1.5, 2.0], 3.5])
+def test_what_a_class_has_made_stays(data):
+    """Arguments of a class with its own `__new__` mean what that says."""
+    outcomes = []
+    for framework in (torch, flow):
+
+        class Named(framework.Tensor):
+            make = framework.tensor
+
+            def __new__(cls, x, **options):
+                made = cls.make(x).as_subclass(cls)
+                vars(made).update(options)
+                return made
+
+        made = Named(data, label="one")
+        outcomes.append((tuple(made.shape), made.tolist(), made.label, type(made) is Named))
+    assert outcomes[1] == outcomes[0]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.functional.shape.concat import stack
+from oneflow.module.parameter import Parameter
 from oneflow.tensor.subclasses import asking
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
@@ -191,11 +192,17 @@ def to_tensors(data: Any, make: Callable[[np.ndarray], Tensor] = import_array) -
     )
 
 
+_PLAIN = (Tensor, Parameter)
+
+
 def from_tensors(data: Any) -> Any:
-    """`data` with tensors turned into arrays that are to become tensors; these share memory."""
+    """`data` with tensors turned into arrays that are to become tensors; these share memory.
+
+    Tensors of users' classes, which may have attributes, stay as they are.
+    """
 
     def from_tensor(value: Any) -> Any:
-        return ArrayOfTensor(np.asarray(value._read())) if isinstance(value, Tensor) else value
+        return ArrayOfTensor(np.asarray(value._read())) if type(value) in _PLAIN else value
 
     return map_leaves(from_tensor, data)
 

@@ -129,6 +129,8 @@ _ROWS = (
         "torch.nn",
         "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d",
     ),
+    ("torch.nn.modules.conv", "oneflow.nn.modules.conv", "_ConvTransposeNd=_ConvTranspose"),
+    ("torch.nn.modules.dropout", "oneflow.nn.modules.dropout", "_DropoutNd=_Dropout"),
     ("torch.nn.modules.linear", "torch.nn", "LazyLinear"),
     (
         "torch.nn.modules.linear_cross_entropy_options",
@@ -147,6 +149,16 @@ _ROWS = (
     ("torch.nn.modules.normalization", "torch.nn", "RMSNorm"),
     ("torch.nn.modules.pixelshuffle", "torch.nn", "PixelUnshuffle"),
     ("torch.nn.modules.pooling", "torch.nn", "FractionalMaxPool2d FractionalMaxPool3d"),
+    (
+        "torch.nn.modules.pooling",
+        "oneflow.nn.modules.pooling",
+        "_MaxPoolNd=_MaxPool _MaxUnpoolNd=_MaxUnpool _AvgPoolNd=_AvgPool _LPPoolNd=_LPPool",
+    ),
+    (
+        "torch.nn.modules.pooling",
+        "oneflow.nn.modules.adaptive_pooling",
+        "_AdaptiveMaxPoolNd=_AdaptiveMaxPool _AdaptiveAvgPoolNd=_AdaptiveAvgPool",
+    ),
     ("torch.nn.modules.rnn", "torch.nn", "RNNCellBase RNNCell LSTMCell GRUCell"),
     (
         "torch.nn.modules.transformer",

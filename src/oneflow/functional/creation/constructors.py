@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from oneflow.base.device import Device
@@ -55,7 +56,7 @@ def _asking_like(result: Tensor, args: tuple) -> Tensor:
     return result
 
 
-def _initialize(
+def _fill(
     self: Tensor,
     *args: Any,
     dtype: DType | None = None,
@@ -78,6 +79,14 @@ def _initialize(
     _asking_like(self, args)
     if requires_grad:
         self.requires_grad_()
+
+
+@functools.wraps(_fill)
+def _initialize(self: Tensor, *args: Any, **options: Any) -> None:
+    # What the `__new__` of a subclass has made is as it made it: its arguments have their own
+    # meaning.
+    if not hasattr(self, "_value"):
+        _fill(self, *args, **options)
 
 
 class _TypedConstructor(type):

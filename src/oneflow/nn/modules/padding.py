@@ -42,7 +42,36 @@ class _Padding(Module):
         return f"{self.padding}"
 
 
-class ConstantPad1d(_Padding):
+class _ConstantPadNd(_Padding):
+    """Base of layers that add a number."""
+
+    def __init__(self, padding: int | Sequence[int], value: float = 0) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def extra_repr(self) -> str:
+        return f"padding={self.padding}, value={self.value}"
+
+
+class _ReflectionPadNd(_Padding):
+    """Base of layers that mirror the input."""
+
+    mode = "reflect"
+
+
+class _ReplicationPadNd(_Padding):
+    """Base of layers that repeat the border."""
+
+    mode = "replicate"
+
+
+class _CircularPadNd(_Padding):
+    """Base of layers that continue the input with its other end."""
+
+    mode = "circular"
+
+
+class ConstantPad1d(_ConstantPadNd):
     """Adds a number around the last 1 dimension.
 
     Args:
@@ -62,15 +91,8 @@ class ConstantPad1d(_Padding):
 
     dimensions = 1
 
-    def __init__(self, padding: int | Sequence[int], value: float = 0) -> None:
-        super().__init__(padding)
-        self.value = value
 
-    def extra_repr(self) -> str:
-        return f"padding={self.padding}, value={self.value}"
-
-
-class ConstantPad2d(_Padding):
+class ConstantPad2d(_ConstantPadNd):
     """Adds a number around the last 2 dimensions.
 
     Args:
@@ -90,15 +112,8 @@ class ConstantPad2d(_Padding):
 
     dimensions = 2
 
-    def __init__(self, padding: int | Sequence[int], value: float = 0) -> None:
-        super().__init__(padding)
-        self.value = value
 
-    def extra_repr(self) -> str:
-        return f"padding={self.padding}, value={self.value}"
-
-
-class ConstantPad3d(_Padding):
+class ConstantPad3d(_ConstantPadNd):
     """Adds a number around the last 3 dimensions.
 
     Args:
@@ -118,13 +133,6 @@ class ConstantPad3d(_Padding):
     """
 
     dimensions = 3
-
-    def __init__(self, padding: int | Sequence[int], value: float = 0) -> None:
-        super().__init__(padding)
-        self.value = value
-
-    def extra_repr(self) -> str:
-        return f"padding={self.padding}, value={self.value}"
 
 
 class ZeroPad1d(_Padding):
@@ -188,7 +196,7 @@ class ZeroPad3d(_Padding):
     dimensions = 3
 
 
-class ReflectionPad1d(_Padding):
+class ReflectionPad1d(_ReflectionPadNd):
     """Mirrors the input, without its border, around the last 1 dimension.
 
     Args:
@@ -206,10 +214,9 @@ class ReflectionPad1d(_Padding):
     """
 
     dimensions = 1
-    mode = "reflect"
 
 
-class ReflectionPad2d(_Padding):
+class ReflectionPad2d(_ReflectionPadNd):
     """Mirrors the input, without its border, around the last 2 dimensions.
 
     Args:
@@ -227,10 +234,9 @@ class ReflectionPad2d(_Padding):
     """
 
     dimensions = 2
-    mode = "reflect"
 
 
-class ReflectionPad3d(_Padding):
+class ReflectionPad3d(_ReflectionPadNd):
     """Mirrors the input, without its border, around the last 3 dimensions.
 
     Args:
@@ -249,10 +255,9 @@ class ReflectionPad3d(_Padding):
     """
 
     dimensions = 3
-    mode = "reflect"
 
 
-class ReplicationPad1d(_Padding):
+class ReplicationPad1d(_ReplicationPadNd):
     """Repeats the border around the last 1 dimension.
 
     Args:
@@ -270,10 +275,9 @@ class ReplicationPad1d(_Padding):
     """
 
     dimensions = 1
-    mode = "replicate"
 
 
-class ReplicationPad2d(_Padding):
+class ReplicationPad2d(_ReplicationPadNd):
     """Repeats the border around the last 2 dimensions.
 
     Args:
@@ -291,10 +295,9 @@ class ReplicationPad2d(_Padding):
     """
 
     dimensions = 2
-    mode = "replicate"
 
 
-class ReplicationPad3d(_Padding):
+class ReplicationPad3d(_ReplicationPadNd):
     """Repeats the border around the last 3 dimensions.
 
     Args:
@@ -313,10 +316,9 @@ class ReplicationPad3d(_Padding):
     """
 
     dimensions = 3
-    mode = "replicate"
 
 
-class CircularPad1d(_Padding):
+class CircularPad1d(_CircularPadNd):
     """Continues with the other end around the last 1 dimension.
 
     Args:
@@ -334,10 +336,9 @@ class CircularPad1d(_Padding):
     """
 
     dimensions = 1
-    mode = "circular"
 
 
-class CircularPad2d(_Padding):
+class CircularPad2d(_CircularPadNd):
     """Continues with the other end around the last 2 dimensions.
 
     Args:
@@ -355,10 +356,9 @@ class CircularPad2d(_Padding):
     """
 
     dimensions = 2
-    mode = "circular"
 
 
-class CircularPad3d(_Padding):
+class CircularPad3d(_CircularPadNd):
     """Continues with the other end around the last 3 dimensions.
 
     Args:
@@ -377,4 +377,3 @@ class CircularPad3d(_Padding):
     """
 
     dimensions = 3
-    mode = "circular"
