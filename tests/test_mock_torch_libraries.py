@@ -314,3 +314,16 @@ def test_batches_from_workers_have_the_class_of_samples(monkeypatch):
     (batch,) = flow.utils.data.DataLoader(MarkedSamples(), batch_size=2, num_workers=1)
     assert type(batch) is Marked
     assert batch.tolist() == [[0.0], [1.0]]
+
+
+@pytest.mark.parametrize("place", ["torch", "oneflow"])
+def test_loaders_of_users_begin_epochs_themselves(place):
+    data = (torch if place == "torch" else in_place_of("torch")).utils.data
+
+    class Endless(data.DataLoader):
+        def __iter__(self):
+            while True:
+                yield from self._get_iterator()
+
+    batches = iter(Endless(range(2), batch_size=2))
+    assert [next(batches).tolist() for _ in range(3)] == [[0, 1]] * 3

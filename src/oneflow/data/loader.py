@@ -230,6 +230,10 @@ class DataLoader(Generic[T_co]):
         return full if self.drop_last or not rest else full + 1
 
     def __iter__(self) -> Iterator[T_co]:
+        return self._get_iterator()
+
+    def _get_iterator(self) -> Batches:
+        """The batches of an epoch; subclasses with an `__iter__` of their own call this."""
         resume, self._resume = self._resume, None
         batches = (BatchesInWorkers if self.num_workers else BatchesInThisProcess)(self, resume)
         self._position = batches.position
