@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
-from tools.third_party import table
+from tools.third_party import page as written, suite_child, suites, table
 from tools.third_party.comparison import difference
 from tools.third_party.libraries import FOLDER, Exempt, Library, read_exempt, read_libraries
 from tools.torch_tests.results import FAILED, PASSED, Result, results_of
@@ -56,7 +58,7 @@ def test_every_library_has_a_program():
 def test_the_page_counts_what_passes_on_pytorch(tmp_path, monkeypatch):
     page = tmp_path / "page.md"
     page.write_text("Before.\n<!-- table -->\nold\n<!-- end of table -->\nAfter.\n")
-    monkeypatch.setattr(table, "_PAGE", page)
+    monkeypatch.setattr(written, "PAGE", page)
     monkeypatch.setattr(table, "read_exempt", lambda: [Exempt("one", "c*", "has no meaning")])
     outcomes = {"a": PASSED, "b": FAILED, "cc": FAILED, "e": FAILED}
     for case in ("a", "b", "cc", "d"):
@@ -70,3 +72,48 @@ def test_the_page_counts_what_passes_on_pytorch(tmp_path, monkeypatch):
     assert "- one, cc: has no meaning" in text
     assert text.startswith("Before.")
     assert text.endswith("After.\n")
+
+
+def test_suites_are_of_libraries_in_the_list():
+    known = {library.name for library in read_libraries()}
+    found = suites.read_suites()
+    assert len({suite.name for suite in found}) == len(found)
+    assert {suite.library for suite in found} <= known
+    assert all(suite.repository.startswith("https://") and suite.paths for suite in found)
+
+
+def test_tests_that_pass_on_pytorch_are_run_here(tmp_path, monkeypatch):
+    names = ("test_some.py::test_one", "test_some.py::test_two", "test_some.py::test_three")
+    seen = {}
+    for framework, failing in (("torch", names[2]), ("oneflow", names[1])):
+        results = results_of(tmp_path, framework, "suite_some")
+        passed = results_of(tmp_path, "torch", "suite_some").passed()
+        counted = passed if framework == "oneflow" else None
+        recorder = suite_child.Recorder(results, counted, 1)
+        items = [SimpleNamespace(nodeid=name) for name in names]
+        recorder.pytest_collection_modifyitems(items)
+        seen[framework] = [item.nodeid for item in items]
+        for item in items:
+            recorder.pytest_runtest_logstart(item.nodeid)
+            for when in ("setup", "call", "teardown"):
+                fails = item.nodeid == failing and when == "call"
+                report = SimpleNamespace(
+                    nodeid=item.nodeid,
+                    when=when,
+                    passed=not fails,
+                    failed=fails,
+                    skipped=False,
+                    longreprtext="wrong" * fails,
+                )
+                recorder.pytest_runtest_logreport(report)
+        again = [SimpleNamespace(nodeid=name) for name in names]
+        recorder.pytest_collection_modifyitems(again)
+        assert not again
+    assert seen == {"torch": list(names), "oneflow": list(names[:2])}
+    page = tmp_path / "page.md"
+    page.write_text("<!-- suites -->\n<!-- end of suites -->\n")
+    monkeypatch.setattr(written, "PAGE", page)
+    some = suites.Suite("some", "one", "https://", "v1", ["."])
+    monkeypatch.setattr(suites, "read_suites", lambda: [some])
+    assert not suites.write_table(tmp_path)
+    assert "| some v1 | 2 | 1 | 50.0% |" in page.read_text()

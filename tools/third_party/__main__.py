@@ -22,7 +22,7 @@ from tools.torch_tests.processes import forget, run_to_the_end
 from tools.torch_tests.results import results_of
 
 
-def _prepare(cache: Path, library: Library) -> Environment:
+def prepare(cache: Path, library: Library) -> Environment:
     """Make the environment of all libraries, and install one."""
     environment = Environment(cache / "environment")
     stamp = cache / "installed" / library.name
@@ -62,7 +62,7 @@ def main() -> int:
     for library in libraries:
         if options.libraries and library.name not in options.libraries:
             continue
-        environment = _prepare(options.cache, library)
+        environment = prepare(options.cache, library)
         for framework in ("torch", "oneflow"):
             results = results_of(options.cache, framework, library.name)
             if options.again or options.anew:

@@ -6,10 +6,9 @@ import time
 from pathlib import Path
 
 from tools.third_party.libraries import Library, read_exempt, reason_of
+from tools.third_party.page import write_part
 from tools.torch_tests.results import FAILED, PASSED, Result, results_of
 
-_PAGE = Path(__file__).parents[2] / "docs" / "third_party.md"
-_BEGIN, _END = "<!-- table -->\n", "<!-- end of table -->\n"
 #: What the page promises: of all cases that pass on PyTorch.
 _SHARE = 0.97
 _NOT_RUN = "not run"
@@ -44,13 +43,10 @@ def write_table(cache: Path, libraries: list[Library]) -> bool:
             text = reason_of(library.name, failure.test, exempt) or _first_line(failure.message)
             line = f"- {library.name}, {failure.test}: {text}"
             (listed if failure in excused else failed).append(line)
-    before, _, rest = _PAGE.read_text().partition(_BEGIN)
     lines = [f"Written by `make third-party` on {time.strftime('%Y-%m-%d')}.", "", *rows]
     for title, members in (("Not expected to pass", listed), ("Failures", failed)):
         lines += ["", f"{title}:", "", *members] if members else []
-    text = "\n".join(lines)
-    _PAGE.write_text(before + _BEGIN + text + "\n" + _END + rest.partition(_END)[2])
-    print(text)
+    write_part("table", "\n".join(lines))
     return len(failed) + left <= (1 - _SHARE) * total
 
 
