@@ -83,8 +83,7 @@ def _fill(
 
 @functools.wraps(_fill)
 def _initialize(self: Tensor, *args: Any, **options: Any) -> None:
-    # What the `__new__` of a subclass has made is as it made it: its arguments have their own
-    # meaning.
+    # A subclass with its own `__new__` has made the tensor of arguments whose meaning it knows.
     if not hasattr(self, "_value"):
         _fill(self, *args, **options)
 
