@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -18,6 +19,7 @@ import numpy as np
 from jax import lax
 
 from oneflow.base.dtype import DType
+from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.operators.philox import philox
 from oneflow.primitives.operators.shape import kept_shape
 from oneflow.primitives.registry import Primitive, primitive
@@ -160,11 +162,22 @@ def random_primitive(name: str, impl: Callable, *real: str, **options: Any) -> P
     return primitive(name, impl, scalar=scalar, **options)
 
 
+def stored(draw: Callable) -> Callable:
+    """A draw for XLA on CPUs, which else draws again in each operation that reads the numbers."""
+
+    def draw_and_store(*operands: Any, **attributes: Any) -> jax.Array:
+        return materialize_array(draw(*operands, **attributes))
+
+    return draw_and_store
+
+
 def shardable_random_primitive(name: str, impl: Callable, *real: str, **options: Any) -> Primitive:
     """A random primitive whose results may be drawn in parts, as its operands are split."""
-    return random_primitive(
+    drawn = random_primitive(
         name, impl, *real, axes=creation_axes, positional=Positional(by_element=True), **options
     )
+    drawn.lowering("cpu")(stored(impl))
+    return drawn
 
 
 def _uniform(
@@ -275,8 +288,9 @@ def _dropout(
     *,
     broadcast_dims: tuple[int, ...] = (),
     shard: ShardIndex | None = None,
+    draw_mask=_drop_mask,
 ):
-    drop = _drop_mask(x, seed, stream, p, broadcast_dims, shard)
+    drop = draw_mask(x, seed, stream, p, broadcast_dims, shard)
     return x * jnp.where(drop, jnp.zeros((), x.dtype), scale.astype(x.dtype))
 
 
@@ -291,9 +305,10 @@ def _alpha_dropout(
     *,
     broadcast_dims: tuple[int, ...] = (),
     shard: ShardIndex | None = None,
+    draw_mask=_drop_mask,
 ):
     scaled = x * scale.astype(x.dtype) + shift.astype(x.dtype)
-    drop = _drop_mask(x, seed, stream, p, broadcast_dims, shard)
+    drop = draw_mask(x, seed, stream, p, broadcast_dims, shard)
     return jnp.where(drop, low.astype(x.dtype), scaled)
 
 
@@ -311,6 +326,7 @@ random_integer = primitive(
     positional=Positional(by_element=True),
     differentiable=False,
 )
+random_integer.lowering("cpu")(stored(_integer))
 # One probability for all elements, or a tensor of them, which is checked.
 random_mask = shardable_random_primitive(
     "random_mask", _bernoulli, "p", differentiable=False, interpret=True
@@ -350,6 +366,7 @@ dropout = random_primitive(
     interpret=True,
 )
 dropout.gradient(x=_same_mask)
+dropout.lowering("cpu")(partial(_dropout, draw_mask=stored(_drop_mask)))
 # Puts `low` in place of elements with probability p; the rest becomes x * scale + shift.
 alpha_dropout = random_primitive(
     "alpha_dropout",
@@ -363,3 +380,4 @@ alpha_dropout = random_primitive(
     interpret=True,
 )
 alpha_dropout.gradient(x=_same_mask)
+alpha_dropout.lowering("cpu")(partial(_alpha_dropout, draw_mask=stored(_drop_mask)))
