@@ -16,6 +16,7 @@ from oneflow.interpreter.rules import (
     rule,
     shape_of,
 )
+from oneflow.primitives.operators.running import total_dtype
 
 
 def _lowest(dtype: np.dtype) -> Any:
@@ -89,7 +90,10 @@ def _running(equation: Any) -> Callable:
     dtype = dtype_of(equation.outvars[0])
     if dtype.kind == "c" and ufunc is np.logaddexp:
         raise UnsupportedEquation("running logarithms of sums of complex numbers")
-    wide = np.dtype(np.float32) if is_half(dtype) else dtype
+    if ufunc in (np.add, np.multiply):
+        wide = total_dtype(dtype)
+    else:
+        wide = np.dtype(np.float32) if is_half(dtype) else dtype
 
     def run(x: Any) -> Any:
         x = x.astype(wide)

@@ -14,6 +14,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.interpreters import batching, mlir
 
@@ -25,33 +26,44 @@ from oneflow.primitives.operators import loops
 _MIN_WIDTH = 16
 # Elements up to which a loop is short, however few results grow side by side.
 _SHORT_LOOP = 128
+# The dtypes of totals where they are wider than the elements, as in PyTorch.
+_TOTALS = {
+    "float16": np.float32,
+    "bfloat16": np.float32,
+    "float32": np.float64,
+    "complex64": np.complex128,
+}
+
+
+def total_dtype(dtype: Any) -> np.dtype:
+    """The dtype of totals, of which a million are added up one after the other."""
+    return np.dtype(_TOTALS.get(np.dtype(dtype).name, dtype))
 
 
 @in_x64
 def _running(x: jax.Array, *, combine: Callable, axis: int, reverse: bool) -> jax.Array:
-    """The results so far, in single precision at least."""
+    """The results so far."""
     length = x.shape[axis]
     if length <= 1:
         return x
-    is_half = jnp.issubdtype(x.dtype, jnp.floating) and x.dtype.itemsize < 4
-    wide = x.astype(jnp.float32) if is_half else x
     if x.size // length < _MIN_WIDTH and length > _SHORT_LOOP:
-        results = lax.associative_scan(combine, wide, reverse=reverse, axis=axis)
-    else:
-        results = _one_by_one(combine, jnp.moveaxis(wide, axis, 0), reverse)
-        results = jnp.moveaxis(results, 0, axis)
-    return results.astype(x.dtype)
+        is_half = jnp.issubdtype(x.dtype, jnp.floating) and x.dtype.itemsize < 4
+        wide = x.astype(jnp.float32) if is_half else x
+        return lax.associative_scan(combine, wide, reverse=reverse, axis=axis).astype(x.dtype)
+    results = _one_by_one(combine, jnp.moveaxis(x, axis, 0), reverse)
+    return jnp.moveaxis(results, 0, axis)
 
 
 def _one_by_one(combine: Callable, x: jax.Array, reverse: bool) -> jax.Array:
-    """The results so far along the first axis."""
+    """The results so far along the first axis, each the total rounded once."""
 
     def step(total: jax.Array, element: jax.Array) -> tuple[jax.Array, jax.Array]:
-        total = combine(total, element)
-        return total, total
+        total = combine(total, element.astype(total.dtype))
+        return total, total.astype(x.dtype)
 
     # To add -0.0 changes nothing, not even the sign of a zero.
-    start = jnp.full_like(x[0], -0.0 if combine is jnp.add else 1)
+    identity = -0.0 if combine is jnp.add else 1
+    start = jnp.full_like(x[0], identity, dtype=total_dtype(x.dtype))
     return loops.scan(step, start, x, reverse=reverse)[1]
 
 
