@@ -10,6 +10,7 @@ import pytest
 
 import oneflow as flow
 from oneflow.compiler.lower import Executable
+from oneflow.graph import step
 from oneflow.runtime import cold, step_trial, trial
 from oneflow.runtime.eager_settings import SETTINGS
 
@@ -101,8 +102,55 @@ def test_a_step_that_lost_its_trial_has_another_one_later(monkeypatch: pytest.Mo
 
 
 def test_a_cold_run_that_takes_longer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = eager_losses(4)
+    flow.eager.synchronize()
     slow_down(monkeypatch, cold, "_run_instruction")
-    assert losses(Training(), 4) == pytest.approx(eager_losses(4), rel=1e-5)
+    graph = Training()
+    losses_so_far = losses(graph, 3)
+    before = cold_runs()
+    started = time.perf_counter()
+    assert [*losses_so_far, *losses(graph, 1)] == pytest.approx(expected, rel=1e-5)
+    # The first instruction takes all the time there is; the step has many.
+    assert cold_runs() == before
+    assert time.perf_counter() - started < 8 * _SECONDS
+
+
+def test_a_cold_run_that_fails_is_repeated_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = eager_losses(3 * trial._RUNS + 2)
+    graph = Training()
+    with monkeypatch.context() as patch:
+        slow_down(patch, Executable, "__call__")
+        values = losses(graph, 3 * trial._RUNS)
+    assert flow.eager.statistics().lost_trials == 1
+
+    def fail(*arguments: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(cold, "_as_jax_arrays", fail)
+    assert [*values, *losses(graph, 2)] == pytest.approx(expected, rel=1e-5)
+
+
+def test_an_interrupt_behind_a_cold_run_keeps_the_whole_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph = Training()
+    with monkeypatch.context() as patch:
+        slow_down(patch, Executable, "__call__")
+        losses(graph, 3 * trial._RUNS)
+    (optimizer,) = (added.optimizer for added in graph._optimizers)
+    parameter = graph.table.weight
+    count = lambda: optimizer.state_dict()["state"][0]["step"]  # noqa: E731
+    before, steps = parameter.numpy().copy(), int(count())
+
+    def interrupt(*arguments: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(step.Step, "_distribute", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            losses(graph, 1)
+    assert (parameter.numpy() != before).any()
+    assert int(count()) == steps + 1
 
 
 def test_a_step_of_short_runs_or_with_slow_instructions_has_no_trial(

@@ -179,6 +179,7 @@ class Step:
         earlier, counts = self._counts, None
         positions = [draws.generator.position for draws in self.draws] if self.draws else []
         returned: list[Any] = []
+        outputs: list[Any] = []
         try:
             inputs = [*argument_arrays, *arrays, *binding.constants]
             run = self._run if self._trial is None else self._next_run(self._trial)
@@ -196,7 +197,8 @@ class Step:
             return self._distribute(arguments, outputs[binding.changed :], added)
         except BaseException:
             # Variables have given up their old arrays; nothing else of the call is finished.
-            outputs = self.executable.sorted_results(returned[0])[0] if returned else []
+            if not outputs and returned:
+                outputs = self.executable.sorted_results(returned[0])[0]
             self._replace_variables(values, outputs, shared)
             self._replace_write_only(outputs[binding.changed :])
             if all(output is None for output in outputs):

@@ -17,7 +17,7 @@ import jax
 
 from oneflow.compiler.lower import Executable
 from oneflow.program.liveness import memory_of
-from oneflow.runtime.cold import FailedResult, OutOfTimeError, is_interpreted, run_cold
+from oneflow.runtime.cold import FailedResult, is_interpreted, run_cold
 from oneflow.runtime.counters import STATISTICS
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.runtime.trial import RETRY_AFTER, Trial, needs_trial
@@ -43,6 +43,9 @@ class StepTrial:
         self._executable = executable
         self._trial = Trial(executable, math.inf)
         self._runs = self._cold_until = 0
+        # Seconds of the shortest run as a whole in the trial before this one.
+        self._fastest_hot = math.inf
+        self._is_candidate: bool | None = None
 
     def next_run(self) -> Callable[..., Any]:
         """Return what is to run the step.
@@ -56,39 +59,41 @@ class StepTrial:
             return self._executable
         if self._trial.is_lost:
             self._trial.report(self._executable.program)
+            self._fastest_hot = self._trial.fastest_hot
             self._trial = Trial(self._executable, math.inf)
             self._cold_until = RETRY_AFTER * self._runs
         is_waiting = self._runs <= self._cold_until
         if not is_waiting and not self._trial.is_cold_next:
             return self._trial
-        self.is_over = not is_waiting and not self._is_candidate()
+        self.is_over = not is_waiting and not self._may_run_cold()
         self.is_cold = not self.is_over
         return self._executable if self.is_over else self._run_cold
 
-    def _is_candidate(self) -> bool:
+    def _may_run_cold(self) -> bool:
         """Return whether the step may be quicker cold, and has the memory for that."""
         program = self._executable.program
-        return (
-            needs_trial(self._trial.fastest_hot)
-            and is_interpreted(program)
-            and can_allocate(memory_of(program, ()).peak)
-        )
+        if not needs_trial(self._trial.fastest_hot):
+            return False
+        if self._is_candidate is None:
+            self._is_candidate = is_interpreted(program)
+        return self._is_candidate and can_allocate(memory_of(program, ()).peak)
 
     def _run_cold(
         self, arrays: Sequence[Any], scalars: Sequence[Any], returned: list[Any], failed: Any = None
     ) -> Any:
         """Run the step op by op; as a whole if that takes too long, or fails."""
         jax.block_until_ready(arrays)
-        fastest_hot = self._trial.fastest_hot
+        limit = min(self._fastest_hot, self._trial.fastest_hot)
         started = time.perf_counter()
         outputs: list[Any] = []
         results = None
         is_done = False
-        with contextlib.suppress(OutOfTimeError):
-            outputs, results = run_cold(self._executable.program, arrays, scalars, fastest_hot)
+        with contextlib.suppress(Exception):  # nothing is lost: a cold run keeps its inputs
+            outputs, results = run_cold(self._executable.program, arrays, scalars, limit)
             is_done = not any(type(output) is FailedResult for output in outputs)
         if not is_done:
-            self._trial.note_cold_run(fastest_hot)
+            self._trial.note_cold_run(limit)
+            self._cold_until = 0
             return self._executable(arrays, scalars, returned, failed)
         self._trial.note_cold_run(time.perf_counter() - started)
         STATISTICS.cold_runs += 1
