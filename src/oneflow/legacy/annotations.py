@@ -19,7 +19,8 @@ class Placeholder:
 
     Args:
         shape: its sizes. Arrays may have a smaller first size; the job is compiled for each.
-        dtype: of the array; arrays of another dtype are refused.
+        dtype: of the job's array; the numbers of an argument are converted to it. Complex numbers
+            are not converted to real ones, nor floating-point numbers to integers.
 
     Raises:
         TypeError: `shape` is not a sequence of integers.
@@ -51,9 +52,9 @@ class Placeholder:
             replicas: the number of replicas of a job in mirrored view, else 1.
 
         Raises:
-            TypeError: it is no array, or its numbers are of another kind; those of another size
-                are converted.
-            ValueError: it has another shape.
+            TypeError: it is no array, or has complex numbers where real ones, or floating-point
+                numbers where integers are asked for.
+            ValueError: it has another shape, or a number that is too large for the dtype.
         """
         if not isinstance(argument, np.ndarray) and isinstance(argument, Tensor):
             argument = argument.numpy()
@@ -71,7 +72,25 @@ class Placeholder:
             raise ValueError(
                 f"argument `{name}` must have the shape {self.shape}, got {argument.shape}"
             )
-        return [argument.astype(self._numpy_dtype, copy=False)]
+        return [self._converted(name, argument)]
+
+    def _converted(self, name: str, array: np.ndarray) -> np.ndarray:
+        """Return an array in the dtype of the placeholder, which must hold its numbers."""
+        dtype = self._numpy_dtype
+        if np.can_cast(array.dtype, dtype, "safe"):
+            return array.astype(dtype, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            converted = array.astype(dtype)
+        # Integers wrap around, and floating-point numbers become infinite.
+        is_lost = array != converted if dtype.kind in "iu" else ~np.isfinite(converted)
+        if is_lost.any():
+            is_lost &= np.isfinite(array)
+        if is_lost.any():
+            raise ValueError(
+                f"argument `{name}` must hold numbers that fit into {self.dtype.numpy}, "
+                f"got {array[is_lost][0]} of {array.dtype}; give the placeholder another dtype"
+            )
+        return converted
 
     def _takes(self, shape: tuple[int, ...]) -> bool:
         """Return whether arrays may have another shape than the placeholder: this one."""
