@@ -44,6 +44,13 @@ def test_thousands_of_devices_by_the_model():
         (["plans.py"], "name a function"),
         (["plans.py:gpt", "--ranks", "4y4"], "must look like 8 or 8x512"),
         (["plans.py:gpt", "layers"], "is not NAME=VALUE"),
+        (["plans.py:gpt", "--tokens", "0"], "--tokens must be positive, got 0"),
+        (["plans.py:gpt", "--tokens", "-3"], "--tokens must be positive, got -3"),
+        (["plans.py:gpt", "--price", "-1"], "--price must be a finite number from 0 on"),
+        (["plans.py:gpt", "--price", "nan"], "--price must be a finite number from 0 on"),
+        (["plans.py:gpt", "--search", "n=1,2", "--html", "f"], "--html shows one plan"),
+        (["plans.py:gpt", "--compare", "n=1,2", "--edges"], "--edges shows one plan"),
+        (["plans.py:gpt", "--search"], "give alternatives to compare"),
     ],
 )
 def test_what_cannot_be_meant(arguments, message, capsys):

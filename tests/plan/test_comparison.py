@@ -11,12 +11,27 @@ import oneflow as flow
 from oneflow.compiler import persistent_cache
 from oneflow.plan import chip_named, plan_graph, planning, register_chips
 from oneflow.plan.command import main
-from oneflow.plan.comparison import performance_of
+from oneflow.plan.comparison import performance_of, performance_text
 from oneflow.plan.hlo_account import account_of
+from oneflow.primitives.cost.chips import Chip
 
 GPT = "examples/plans.py:gpt"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "planner.md"
 SEARCH = re.compile(r"python -m oneflow plan (.*--search.*)\n```\n\n```text\n(.*?)```", re.DOTALL)
+
+
+# Values that a field of a chip does not take, as in TOML.
+WRONG = {
+    "type": ['"zpu"', "3", "[]"],
+    "flops": ["3", "{}", "{ float32 = 1e12 }", '{ float32 = "1", bfloat16 = 1 }'],
+    "memory": ["-5", "0", '"80GB"', "true", "1.5"],
+    "bandwidth": ["0", "-1.0", "nan", "inf", '"1"'],
+    "link": ["0.0", "[1]"],
+    "network": ["-1", "{}"],
+    "latency": ["-1e-6", '"1 us"', "inf"],
+    "node_size": ["0", "-8", "8.0"],
+    "target": ["3", "[]"],
+}
 
 
 class Lookup(flow.nn.Graph):
@@ -50,7 +65,9 @@ def test_a_comparison_keeps_the_order(capsys):
     assert [row.split()[0] for row in rows] == ["3", "0"]
 
 
-def test_what_cannot_be_planned_says_why(capsys, tmp_path):
+@pytest.fixture
+def refusing(tmp_path):
+    """A function that refuses some arguments."""
     file = tmp_path / "refusing.py"
     file.write_text(
         "import oneflow as flow\n"
@@ -63,11 +80,44 @@ def test_what_cannot_be_planned_says_why(capsys, tmp_path):
         "    x = flow.ones(rows, 4, placement=placement, sbp=flow.sbp.broadcast)\n"
         "    return Twice(), (x,)\n"
     )
-    main([f"{file}:make", "--model", "--search", "rows=99,4"])
+    return f"{file}:make"
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("99", "RuntimeError: too many rows"),
+        ("-1", "RuntimeError: "),
+        ("", "TypeError: '>' not supported"),
+        ("None", "TypeError: '>' not supported"),
+    ],
+)
+def test_what_cannot_be_planned_says_why(rows, said, capsys, refusing):
+    main([refusing, "--model", "--search", f"rows={rows},4"])
     out = capsys.readouterr().out
-    assert re.search(r"99 +cannot be planned", out)
-    assert "rows=99: too many rows" in out
+    assert re.search(rf"{rows} +cannot be planned", out)
+    assert f"rows={rows}: {said}" in out
     assert out.endswith("the fastest that fits: rows=4\n")
+
+
+def test_a_search_without_alternatives_names_what_it_has(capsys, refusing):
+    main([refusing, "--model", "--search", "rows=4"])
+    assert capsys.readouterr().out.endswith("the fastest that fits: rows=4\n")
+
+
+def test_a_step_without_tokens_or_work(capsys, refusing):
+    main([refusing, "--model", "--price", "2", "--compare", "rows=0"])
+    assert re.search(r"^0 .* 0 ns +0 +0.0% +0.0000$", capsys.readouterr().out, re.MULTILINE)
+    main([refusing, "--model", "--price", "2", "--tokens", "3", "rows=0"])
+    assert "3 tokens a step, inf tokens/s" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("tokens", [0, -3])
+def test_tokens_are_positive(tokens):
+    contents = lookup_plan(chip_named("h100")).contents
+    for function in (performance_of, performance_text):
+        with pytest.raises(ValueError, match=f"`tokens` must be positive, got {tokens}"):
+            function(contents, tokens)
 
 
 def test_performance():
@@ -99,6 +149,17 @@ def test_the_largest_values_are_listed_if_memory_is_short():
         ('[mine]\nlike = "h100"\nbandwith = 1.0\n', "no field 'bandwith'.*mean 'bandwidth'"),
         ("[mine]\nmemory = 1\n", "`mine` lacks type, flops, bandwidth"),
         ("mine = 3\n", "`mine` must be a table"),
+        ("mine = \n", "chips.toml: Invalid value"),
+        ('["\\u001b[2J"]\nlike = "h100"\n', r"called '\\x1b\[2J'"),
+        ('[""]\nlike = "h100"\n', "cannot be called ''"),
+        ('["h100:8"]\nlike = "h100"\n', "cannot be called 'h100:8'"),
+        ('[mine]\nlike = ""\n', "no chip is called ''"),
+        ("[mine]\nlike = 5\n", "`like` of `mine` must be the name of a chip, got 5"),
+        *(
+            (f'[mine]\nlike = "h100"\n{field} = {value}\n', f"chips.toml: `{field}` of `mine`")
+            for field, values in WRONG.items()
+            for value in values
+        ),
     ],
 )
 def test_files_of_chips_that_are_wrong(text, message, tmp_path):
@@ -108,14 +169,31 @@ def test_files_of_chips_that_are_wrong(text, message, tmp_path):
         register_chips(file)
 
 
+def test_every_field_of_chips_is_checked():
+    assert WRONG.keys() == {field.name for field in dataclasses.fields(Chip)} - {"name"}
+
+
+def test_a_chip_without_a_like_in_a_file(tmp_path):
+    file = tmp_path / "chips.toml"
+    file.write_text(
+        '["board.1"]\ntype = "tpu"\nmemory = 1_000\nbandwidth = 5\nlink = 1e9\nnetwork = 1.0\n'
+        "latency = 0\nnode_size = 1\nflops = { bfloat16 = 1e12, float32 = 5e11 }\n"
+    )
+    assert register_chips(file) == ["board.1"]
+    assert chip_named("board.1").flops["float32"] == 5e11
+
+
 def test_a_file_of_chips_on_the_command_line(tmp_path, capsys):
     file = tmp_path / "chips.toml"
     file.write_text('[h100_like]\nlike = "h100"\nmemory = 1_000_000\n')
     command = [GPT, "--model", "--search", "--chip-file", str(file), "--chips", "h100_like:2"]
     main([*command, "layers=1,2"])
     assert capsys.readouterr().out.endswith("none fits\n")
+    file.write_text("[mine]\nlike = 5\n")
+    with pytest.raises(SystemExit, match=r"chips\.toml: `like` of `mine` must be"):
+        main([*command, "layers=1,2"])
     with pytest.raises(SystemExit, match="No such file"):
-        main([*command[:3], "--chip-file", str(tmp_path / "none.toml")])
+        main([*command, "--chip-file", str(tmp_path / "none.toml"), "layers=1,2"])
 
 
 def test_programs_for_absent_chips_are_not_cached(tmp_path):

@@ -72,7 +72,23 @@ def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     for option in options.options:
         if "=" not in option:
             parser.error(f"{option!r} is not NAME=VALUE")
+    if problem := _problem(options):
+        parser.error(problem)
     return options
+
+
+def _problem(options: argparse.Namespace) -> str:
+    """What is wrong with numbers, and with options together; empty: nothing."""
+    if options.tokens is not None and options.tokens < 1:
+        return f"--tokens must be positive, got {options.tokens}"
+    if options.price is not None and not 0 <= options.price < math.inf:
+        return f"--price must be a finite number from 0 on, got {options.price}"
+    if not options.compare and not options.search:
+        return ""
+    for given in ("html", "edges"):
+        if getattr(options, given):
+            return f"--{given} shows one plan; leave out --compare and --search"
+    return "" if options.options else "give alternatives to compare: NAME=VALUE,VALUE"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

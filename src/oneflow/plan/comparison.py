@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -44,13 +45,28 @@ def performance_of(
         contents: the plan.
         tokens: of a step; by default the integers in the first argument, or its rows.
         price: of a chip for an hour.
+
+    Raises:
+        ValueError: `tokens` is not positive.
     """
-    tokens = tokens or _tokens(contents)
+    if tokens is None:
+        tokens = _tokens(contents)
+    elif tokens < 1:
+        raise ValueError(f"`tokens` must be positive, got {tokens}")
     seconds, size = sum(contents.seconds), contents.placement.size
-    rate = _chip(contents).flops["bfloat16"]
-    per_second = tokens / seconds
-    cost = None if price is None else price * size / 3600 / per_second * 1e6
-    return Performance(tokens, per_second, contents.model.flops / seconds / rate, cost)
+    return Performance(
+        tokens,
+        _ratio(tokens, seconds),
+        _ratio(contents.model.flops, seconds * _chip(contents).flops["bfloat16"]),
+        None if price is None else _ratio(price * size / 3600 * seconds * 1e6, tokens),
+    )
+
+
+def _ratio(numerator: float, denominator: float) -> float:
+    """The quotient; a step without work takes no time."""
+    if denominator:
+        return numerator / denominator
+    return math.inf if numerator else 0.0
 
 
 def performance_text(
@@ -86,7 +102,7 @@ class ComparedPlan:
     """One line of a comparison.
 
     Attributes:
-        options: the arguments that differ, as on the command line.
+        options: the arguments that differ, or all if none does, as on the command line.
         contents: the plan; None: there is none.
         problem: the reason why there is none.
         performance: the plan's.
@@ -139,14 +155,15 @@ def compare(
         tokens: as in `performance_of`.
         price: as in `performance_of`.
     """
-    varied = [name for name in combinations[0] if len({given[name] for given in combinations}) > 1]
+    first = combinations[0]
+    varied = [name for name in first if len({given[name] for given in combinations}) > 1]
     plans = []
     for options in combinations:
-        shown = {name: options[name] for name in varied}
+        shown = {name: options[name] for name in varied or first}
         try:
             contents = make(options)
-        except RuntimeError as error:
-            plans.append(ComparedPlan(shown, None, str(error)))
+        except Exception as error:  # The function that makes the plan raises what it likes.
+            plans.append(ComparedPlan(shown, None, f"{type(error).__name__}: {error}"))
             continue
         performance = performance_of(contents, tokens, price)
         plans.append(ComparedPlan(shown, contents, "", performance))
