@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from types import SimpleNamespace
 
 import numpy as np
@@ -115,5 +117,55 @@ def test_tests_that_pass_on_pytorch_are_run_here(tmp_path, monkeypatch):
     monkeypatch.setattr(written, "PAGE", page)
     some = suites.Suite("some", "one", "https://", "v1", ["."])
     monkeypatch.setattr(suites, "read_suites", lambda: [some])
-    assert not suites.write_table(tmp_path)
+    assert not suites.write_table(tmp_path, ["some"])
     assert "| some v1 | 2 | 1 | 50.0% |" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("here", "row", "enough"),
+    [
+        (None, "not run | |  |", False),
+        (0, "20 | 0 | 0.0% |", False),
+        (18, "20 | 18 | 90.0% |", False),
+        (19, "20 | 19 | 95.0% |", True),
+    ],
+)
+def test_tests_of_suites_without_results_are_failures(here, row, enough, tmp_path, monkeypatch):
+    page = tmp_path / "page.md"
+    page.write_text("<!-- suites -->\n<!-- end of suites -->\n")
+    monkeypatch.setattr(written, "PAGE", page)
+    some = suites.Suite("some", "one", "https://", "0123456789abcdef", ["."])
+    monkeypatch.setattr(suites, "read_suites", lambda: [some])
+    for framework, count in (("torch", 20), ("oneflow", here or 0)) if here is not None else ():
+        for number in range(count):
+            results_of(tmp_path, framework, "suite_some").add(Result(f"test_{number}", PASSED))
+    assert suites.write_table(tmp_path, ["some"]) is enough
+    assert f"| some 0123456789ab | {row}" in page.read_text()
+    assert suites.write_table(tmp_path, []) is (enough or here is None)
+
+
+def test_suites_are_fetched_by_tag_or_commit(tmp_path):
+    source, cache = tmp_path / "source", tmp_path / "cache"
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    git = lambda *words: subprocess.run(  # noqa: E731
+        ["git", "-C", source, *who, *words], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    source.mkdir()
+    git("init", "--quiet")
+    for word in ("first", "second"):
+        (source / "test_some.py").write_text(word)
+        git("add", ".")
+        git("commit", "--quiet", "-m", word)
+    git("tag", "v2")
+    git("config", "uploadpack.allowAnySHA1InWant", "true")
+    first = git("rev-parse", "HEAD~1")
+    for name, revision, expected in (("one", first, "first"), ("two", "v2", "second")):
+        suites._fetch(suites.Suite(name, "some", source.as_uri(), revision, ["."]), cache)
+        assert (cache / "suites" / name / "test_some.py").read_text() == expected
+
+
+def test_suites_are_of_fixed_versions_and_stand_on_the_page():
+    text = written.PAGE.read_text()
+    for suite in suites.read_suites():
+        assert re.fullmatch(r"v\d+(\.\d+)+|[0-9a-f]{40}", suite.revision)
+        assert f"| {suite.name} {suite.revision[:12]}" in text

@@ -17,6 +17,8 @@ from matplotlib.patches import Rectangle
 
 SIZE = (4.2, 2.4)
 COLORS = ("#2f80c9", "#e08a2e", "#3c9a5f", "#a066c8")
+# Of lines, when all colors are taken.
+STYLES = ("-", "--", ":")
 INK = "#808890"
 SETTINGS = {
     "axes.edgecolor": INK,
@@ -92,8 +94,9 @@ def draw(picture: Picture, file: Path) -> None:
 
 def _draw_curves(picture: Curves, figure: Figure) -> None:
     axes = figure.add_subplot()
-    for (label, values), color in zip(picture.values.items(), COLORS, strict=False):
-        axes.plot(picture.x, values, color=color, label=label or None)
+    for position, (label, values) in enumerate(picture.values.items()):
+        color, style = COLORS[position % len(COLORS)], STYLES[position // len(COLORS)]
+        axes.plot(picture.x, values, style, color=color, label=label or None)
     axes.set_xlabel(picture.axis)
     axes.grid(color=INK, alpha=0.3)
     axes.set_axisbelow(True)

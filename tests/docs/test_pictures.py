@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +48,17 @@ def test_pictures_stand_on_pages() -> None:
     assert ".. image::" not in page(PATHS["oneflow.nn.Linear"], [], ())
 
 
+def test_every_curve_is_drawn_in_its_own_way(tmp_path: Path) -> None:
+    names = [f"curve {number}" for number in range(2 * len(COLORS))]
+    x = np.arange(3.0)
+    draw(Curves(x, dict.fromkeys(names, x), "x"), tmp_path / "picture.svg")
+    drawn = (tmp_path / "picture.svg").read_text()
+    assert all(name in drawn for name in names)
+    for color in COLORS:
+        lines = set(re.findall(rf"fill: none;[^\"]*stroke: {color}[^\"]*", drawn))
+        assert len(lines) == 2
+
+
 def test_figures_of_the_guides_stand_on_pages() -> None:
     assert set(FIGURES) <= set(PATHS)
     for path, file in FIGURES.items():
@@ -69,7 +81,6 @@ def test_pictures_show_what_pytorch_computes(path: str, sample: Sample, tmp_path
         assert title.split("=")[0] in drawn
     if isinstance(picture, Curves):
         assert all(len(picture.x) == len(values) for values in picture.values.values())
-        assert len(picture.values) <= len(COLORS)
         assert picture.axis.split(",")[0].split("\n")[0] in drawn
 
 

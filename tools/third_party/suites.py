@@ -4,7 +4,8 @@
 `suites.toml`. Tests that pass on PyTorch are run here. What has a result is not run again, so that
 a stopped run goes on; `--again` runs again what has not passed. The tests are fetched into the
 cache folder, where a folder that is there already is taken. The table is in
-`docs/third_party.md`. The exit code is 1 if less passes than the page promises.
+`docs/third_party.md`. The exit code is 1 if less passes than the page promises, or if a suite that
+was to be run has no results.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,7 +40,7 @@ class Suite:
         name: its name.
         library: the name of the library in `libraries.toml`.
         repository: where the tests are.
-        tag: the version of them.
+        revision: the version of them: a tag, or a commit where a version has no tag.
         paths: files and folders with tests.
         options: of pytest.
         variables: of the environment.
@@ -48,7 +50,7 @@ class Suite:
     name: str
     library: str
     repository: str
-    tag: str
+    revision: str
     paths: list[str]
     options: list[str] = field(default_factory=list)
     variables: dict[str, str] = field(default_factory=dict)
@@ -67,10 +69,15 @@ def read_suites() -> list[Suite]:
 
 def _fetch(suite: Suite, cache: Path) -> None:
     folder = cache / "suites" / suite.name
-    if folder.exists():
+    # A fetch that was stopped left no `HEAD`. Unlike a clone, it takes commits, too.
+    git = ["git", "-C", str(folder)]
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    head = [*git, "rev-parse", "--quiet", "--verify", "HEAD"]
+    if subprocess.run(head, check=False).returncode == 0:
         return
-    options = ["--depth", "1", "--branch", suite.tag]
-    subprocess.run(["git", "clone", *options, suite.repository, str(folder)], check=True)
+    subprocess.run([*git, "fetch", "--depth", "1", suite.repository, suite.revision], check=True)
+    subprocess.run([*git, "checkout", "--quiet", "FETCH_HEAD"], check=True)
 
 
 def _run(suite: Suite, cache: Path, limit: int, again: str | None) -> None:
@@ -91,23 +98,30 @@ def _run(suite: Suite, cache: Path, limit: int, again: str | None) -> None:
         run_to_the_end([str(environment.python), *arguments], variables, results.file, limit)
 
 
-def write_table(cache: Path) -> bool:
-    """Write the page's table; returns whether as much passes as it promises."""
-    rows = ["| tests of | run | pass | share |", "| --- |" + " ---: |" * 3]
-    shares = []
+def write_table(cache: Path, demanded: Collection[str]) -> bool:
+    """Write the page's table; returns whether as much passes as it promises.
+
+    What has no result here counts as a failure.
+
+    Args:
+        cache: the folder with the results.
+        demanded: names of suites that must have results.
+    """
+    rows = ["| tests of | pass on PyTorch | pass here | share |", "| --- |" + " ---: |" * 3]
+    shares = {}
     for suite in read_suites():
         counted = suite.results(cache, "torch").passed()
-        results = suite.results(cache, "oneflow")
-        run = counted & results.by_test.keys()
-        if not run:
-            continue
-        shares.append(len(run & results.passed()) / len(run))
+        numbers = "not run | | "
+        if counted:
+            passed = len(counted & suite.results(cache, "oneflow").passed())
+            shares[suite.name] = passed / len(counted)
+            numbers = f"{len(counted)} | {passed} | {shares[suite.name]:.1%}"
         chosen = f", one in {suite.every}" if suite.every > 1 else ""
-        numbers = f"{len(run)} | {len(run & results.passed())} | {shares[-1]:.1%}"
-        rows.append(f"| {suite.name} {suite.tag}{chosen} | {numbers} |")
+        rows.append(f"| {suite.name} {suite.revision[:12]}{chosen} | {numbers} |")
     written = f"Written by `python -m tools.third_party.suites` on {time.strftime('%Y-%m-%d')}."
     write_part("suites", "\n".join([written, "", *rows]))
-    return min(shares, default=1.0) >= _SHARE
+    enough = all(share >= _SHARE for share in shares.values())
+    return enough and shares.keys() >= set(demanded)
 
 
 def main() -> int:
@@ -125,10 +139,10 @@ def main() -> int:
     suites = read_suites()
     if unknown := set(options.suites) - {suite.name for suite in suites}:
         parser.error(f"no suite is called {', '.join(unknown)}")
-    for suite in suites:
-        if not options.suites or suite.name in options.suites:
-            _run(suite, options.cache, options.limit, options.again)
-    return 0 if write_table(options.cache) else 1
+    chosen = [suite for suite in suites if not options.suites or suite.name in options.suites]
+    for suite in chosen:
+        _run(suite, options.cache, options.limit, options.again)
+    return 0 if write_table(options.cache, {suite.name for suite in chosen}) else 1
 
 
 if __name__ == "__main__":
