@@ -17,7 +17,7 @@ from matplotlib.patches import Rectangle
 
 SIZE = (4.2, 2.4)
 COLORS = ("#2f80c9", "#e08a2e", "#3c9a5f", "#a066c8")
-# Of lines, when all colors are taken.
+# Lines are dashed when all colors are taken.
 STYLES = ("-", "--", ":")
 INK = "#808890"
 SETTINGS = {

@@ -78,7 +78,7 @@ def parse_args(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def _problem(options: argparse.Namespace) -> str:
-    """What is wrong with numbers, and with options together; empty: nothing."""
+    """The reason why options cannot be meant so, by themselves or together; empty: none."""
     if options.tokens is not None and options.tokens < 1:
         return f"--tokens must be positive, got {options.tokens}"
     if options.price is not None and not 0 <= options.price < math.inf:
