@@ -193,6 +193,10 @@ FACTS = {
         f.nested.nested_tensor([f.ones(2, 3), f.ones(1, 5)]), 0.0
     ).tolist(),
     "writes": lambda f, s, j: [x.tolist() for x in s.detach().clone().mul_(0).unbind()],
+    "writes by keyword": lambda f, s, j: [
+        x.tolist() for x in j.detach().clone().add_(other=j.detach(), alpha=2).unbind()
+    ],
+    "types by keyword": lambda f, s, j: s.type_as(other=s.double()).element_size(),
 }
 
 

@@ -30,9 +30,7 @@ def _nested_of(components: Sequence[Tensor], layout: Layout | None) -> NestedTen
         RuntimeError: they have other numbers of dimensions, or may not be jagged.
     """
     if not components:
-        if layout is Layout.jagged:
-            raise RuntimeError("Cannot construct a nested tensor from an empty tensor list")
-        return nested(_parts_of(layout, make_tensor([])))
+        return join((), _parts_of(layout, make_tensor([])))
     for number, part in enumerate(components):
         if part.ndim != components[0].ndim:
             raise RuntimeError(
@@ -40,26 +38,14 @@ def _nested_of(components: Sequence[Tensor], layout: Layout | None) -> NestedTen
                 f" {part.ndim} for Tensor at index {number} and dimension {components[0].ndim} for"
                 " Tensor at index 0."
             )
-    like = _parts_of(layout, components[0], _ragged_dim([tuple(x.shape) for x in components]))
-    if layout is Layout.jagged:
-        _check_jagged(components, like.ragged_dim)
-    return join(components, like)
+    place = _ragged_dim([tuple(part.shape) for part in components])
+    return join(components, _parts_of(layout, components[0], place))
 
 
 def _ragged_dim(shapes: Sequence[tuple[int, ...]]) -> int:
     """The first dimension in which components differ, the first of theirs if in none."""
     differ = (dim for dim, sizes in enumerate(zip(*shapes, strict=True), 1) if len(set(sizes)) > 1)
     return next(differ, 1)
-
-
-def _check_jagged(components: Sequence[Tensor], ragged_dim: int) -> None:
-    others = {tuple(s for d, s in enumerate(x.shape, 1) if d != ragged_dim) for x in components}
-    if not components[0].ndim or len(others) > 1:
-        raise RuntimeError(
-            "Cannot represent given tensor list as a nested tensor with the jagged layout. Note"
-            " that the jagged layout only allows for a single ragged dimension: shapes are"
-            f" {[tuple(x.shape) for x in components]}"
-        )
 
 
 def nested_tensor(

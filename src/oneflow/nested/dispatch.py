@@ -42,7 +42,7 @@ _CONVERSIONS = """
 """
 _IN_PLACE = "add sub mul div pow neg relu zero fill copy clamp exp sqrt sigmoid tanh masked_fill"
 _SPECIAL: dict[str, Callable[..., Any]] = {
-    "bmm": operators.matmul,
+    "bmm": operators.bmm,
     "cat": operators.cat,
     "embedding": operators.embedding,
     "layer_norm": operators.norm_of_rows,
@@ -95,12 +95,21 @@ def call(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
     return args[0].copy_(result) if inplace else result
 
 
+def _values(args: tuple, kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments with the values of nested tensors in their place."""
+
+    def of(value: Any) -> Any:
+        return value._parts.values if isinstance(value, NestedTensor) else value
+
+    return [of(value) for value in args], {key: of(value) for key, value in kwargs.items()}
+
+
 def _conversion(name: str) -> Callable[..., Any]:
     """A method that is that of the values."""
 
     def method(self: NestedTensor, *args: Any, **kwargs: Any) -> NestedTensor:
-        given = [x._parts.values if isinstance(x, NestedTensor) else x for x in args]
-        return self.with_values(getattr(self._parts.values, name)(*given, **kwargs))
+        given, named = _values(args, kwargs)
+        return self.with_values(getattr(self._parts.values, name)(*given, **named))
 
     method.__name__ = name
     return method
@@ -110,11 +119,11 @@ def _in_place(name: str) -> Callable[..., Any]:
     """A method that writes to the values."""
 
     def method(self: NestedTensor, *args: Any, **kwargs: Any) -> NestedTensor:
-        for other in args:
+        for other in (*args, *kwargs.values()):
             if isinstance(other, Tensor) and other.ndim and not _is_like(other, self):
                 raise operators.refuse(f"{name}_", "tensors must be nested and of equal shapes")
-        given = [x._parts.values if isinstance(x, NestedTensor) else x for x in args]
-        getattr(self._parts.values, f"{name}_")(*given, **kwargs)
+        given, named = _values(args, kwargs)
+        getattr(self._parts.values, f"{name}_")(*given, **named)
         return self
 
     method.__name__ = f"{name}_"

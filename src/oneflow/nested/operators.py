@@ -8,15 +8,31 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from oneflow.base.composed_operand import NestedOperandError
 from oneflow.base.layout import Layout
 from oneflow.base.shape import wrap_dim
+from oneflow.functional.creation.factory_functions import arange
+from oneflow.functional.linalg.matmul import matmul as matmul_dense
+from oneflow.functional.nn.softmax import default_dim
 from oneflow.functional.shape.concat import cat as cat_dense, stack
 from oneflow.nested.parts import Parts, RaggedSize
 from oneflow.nested.tensor import NestedTensor, join, nested
 from oneflow.tensor.tensor import Tensor
 
 _DIMENSIONS = ("dim", "dims", "dim0", "dim1", "start_dim", "end_dim", "source", "destination")
+# Functions that dimension 0 takes, too.
+_OF_COMPONENTS = ("chunk", "narrow", "select", "split")
+_SWAPS = ("transpose", "swapaxes", "swapdims")
+# Functions that change the order of dimensions, by NumPy's that do so.
+_MOVES: dict[str, Callable[..., np.ndarray]] = {
+    **dict.fromkeys(_SWAPS, np.swapaxes),
+    "movedim": np.moveaxis,
+    "moveaxis": np.moveaxis,
+    "permute": np.transpose,
+    "unsqueeze": np.expand_dims,
+}
 
 
 def refuse(name: str, reason: str) -> NestedOperandError:
@@ -38,14 +54,12 @@ def pointwise(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """A function of elements, of nested tensors and of tensors that broadcast to components.
 
     Raises:
-        RuntimeError: numbers of components differ.
+        RuntimeError: numbers of components, or of dimensions, or lengths differ.
     """
     operands = [*args, *kwargs.values()]
     found = [value for value in operands if isinstance(value, NestedTensor)]
     first = found[0]
-    if any(len(x) != len(first) for x in found):
-        sizes = [len(x) for x in found]
-        raise RuntimeError(f"expected nested tensors of as many components, got {sizes}")
+    _check_alike(found)
     dense = [value for value in operands if _is_dense(value)]
     same = all(x._parts.shapes == first._parts.shapes for x in found)
     rank = max((x.ndim for x in dense), default=0)
@@ -57,7 +71,24 @@ def pointwise(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             return _called(function, filled, kwargs)
 
         return on_rows(of_rows, rank, *found)
-    return by_component(function, first, args, kwargs)
+    result = by_component(function, first, args, kwargs)
+    for x in (x for x in found if x.layout is Layout.jagged):
+        if result._parts.lengths() != x._parts.lengths():
+            raise RuntimeError(
+                f"`{function.__name__}` of nested tensors does not broadcast along the dimension in"
+                f" which components differ, got lengths {x._parts.lengths()} for results of"
+                f" {result._parts.lengths()}"
+            )
+    return result
+
+
+def _check_alike(found: Sequence[NestedTensor]) -> None:
+    if len({len(x) for x in found}) > 1:
+        sizes = [len(x) for x in found]
+        raise RuntimeError(f"expected nested tensors of as many components, got {sizes}")
+    if len({x.ndim for x in found}) > 1:
+        ranks = [x.ndim for x in found]
+        raise RuntimeError(f"expected nested tensors of as many dimensions, got {ranks}")
 
 
 def on_rows(function: Callable[..., Any], row_dims: int, *inputs: NestedTensor) -> Any:
@@ -79,31 +110,62 @@ def on_rows(function: Callable[..., Any], row_dims: int, *inputs: NestedTensor) 
 
 
 def by_component(
-    function: Callable[..., Any], first: NestedTensor, args: Sequence[Any], kwargs: dict[str, Any]
+    function: Callable[..., Any],
+    first: NestedTensor,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    ragged_dim: int | None = None,
 ) -> Any:
-    """A function of each component, and of the part of tensors of one size that belongs to it."""
+    """A function of each component, and of the part of tensors of one size that belongs to it.
 
-    def part(value: Any, components: Any, number: int) -> Any:
-        if components is not None:
-            return components[number]
-        if _is_dense(value) and value.ndim == first.ndim:
-            return value[number if value.shape[0] > 1 else 0]
-        return value
-
-    values = [*args, *kwargs.values()]
-    split = [v._parts.components() if isinstance(v, NestedTensor) else None for v in values]
-    results = []
-    for number in range(len(first)):
-        parts = [part(v, c, number) for v, c in zip(values, split, strict=True)]
-        results.append(_called(function, parts, kwargs))
-    return gathered(results, first._parts)
+    Raises:
+        RuntimeError: tensors of one size have parts of other components.
+    """
+    name = function.__name__
+    values = [_parts_for(name, value, first) for value in (*args, *kwargs.values())]
+    results = [_called(function, parts, kwargs) for parts in zip(*values, strict=True)]
+    return gathered(name, results, first._parts, ragged_dim)
 
 
-def gathered(results: Sequence[Any], like: Parts, ragged_dim: int | None = None) -> Any:
-    """Nested tensors of what a function gave for each component, in its tuples if it gave some."""
+def _parts_for(name: str, value: Any, first: NestedTensor) -> Sequence[Any]:
+    """The part of each component: itself, a piece of a tensor of one size, or a whole value."""
+    if isinstance(value, NestedTensor):
+        return value._parts.components()
+    count = len(first)
+    if not _is_dense(value) or value.ndim < first.ndim:
+        return [value] * count
+    if value.ndim > first.ndim or value.shape[0] not in (1, count):
+        raise RuntimeError(
+            f"`{name}` of nested tensors of {first.ndim} dimensions and {count} components takes"
+            f" tensors of as many dimensions or fewer, the first of size 1 or {count}, got"
+            f" {tuple(value.shape)}"
+        )
+    return [value[number if value.shape[0] > 1 else 0] for number in range(count)]
+
+
+def gathered(name: str, results: Sequence[Any], like: Parts, ragged_dim: int | None = None) -> Any:
+    """Nested tensors of what a function gave for each component, in its tuples if it gave some.
+
+    Args:
+        name: the function's name.
+        results: what it gave.
+        like: the parts of the tensor whose layout results have.
+        ragged_dim: the dimension in which components of a jagged tensor differ, if another; 0 if
+            the function has removed it, which makes tensors of one size.
+
+    Raises:
+        RuntimeError: the function gave more results for one component than for another.
+    """
+    if not results:
+        raise refuse(name, "there must be components, got none")
+    if ragged_dim == 0 and like.layout is Layout.jagged:
+        return _stacked(results)
     if isinstance(results[0], Tensor):
         return join(results, like, ragged_dim)
-    pieces = [gathered(piece, like, ragged_dim) for piece in zip(*results, strict=True)]
+    counts = [len(pieces) for pieces in results]
+    if len(set(counts)) > 1:
+        raise refuse(name, f"components must give as many tensors, got {counts}")
+    pieces = [gathered(name, piece, like, ragged_dim) for piece in zip(*results, strict=True)]
     kind: Any = type(results[0])
     return kind(*pieces) if hasattr(kind, "_fields") else kind(pieces)
 
@@ -126,41 +188,80 @@ def along_dimensions(function: Callable[..., Any], *args: Any, **kwargs: Any) ->
     """
     name = function.__name__
     bound = inspect.signature(function).bind(*args, **kwargs)
+    bound.apply_defaults()
     arguments = dict(bound.arguments)
     input: Any = arguments.pop(next(iter(arguments)))
+    if "more" in arguments:
+        given = (arguments["dims"], *arguments.pop("more"))
+        arguments["dims"] = tuple(given[0] if isinstance(given[0], Sequence) else given)
+    _check_dimensions(name, arguments)
+    if name in _OF_COMPONENTS and wrap_dim(arguments["dim"], input.ndim) == 0:
+        return _along_components(function, input, arguments)
     if name == "permute":
-        order = [arguments.pop("dims"), *arguments.pop("more", ())]
-        arguments = {"dims": _without_components(order)}
+        arguments["dims"] = _without_components(arguments["dims"])
     else:
         ndim = input.ndim + (name == "unsqueeze")
         for key in _DIMENSIONS:
             if arguments.get(key) is not None:
                 arguments[key] = _shifted(name, arguments[key], ndim)
     results = [function(part, **arguments) for part in input._parts.components()]
-    return gathered(results, input._parts, _moved(name, input, arguments))
+    place = _moved(name, input._parts, arguments) if results else None
+    return gathered(name, results, input._parts, place)
 
 
-def _without_components(order: Sequence[Any]) -> tuple[int, ...]:
-    flat = order[0] if isinstance(order[0], Sequence) else order
-    dims = [wrap_dim(dim, len(flat)) for dim in flat]
-    if dims[0] != 0:
-        raise refuse("permute", f"dimension 0, that of components, stays, got {tuple(flat)}")
+def _check_dimensions(name: str, arguments: dict[str, Any]) -> None:
+    """Refuse what goes across components by default, and permutations given as two dimensions."""
+    key = {"roll": "dims", "squeeze": "dim"}.get(name)
+    if key is not None and arguments[key] is None:
+        raise refuse(name, f"`{key}` must be given, all dimensions include that of components")
+    if name in _SWAPS and arguments["dim1"] is None:
+        raise refuse(name, f"`dim0` and `dim1` must be numbers, got {arguments['dim0']}")
+
+
+def _along_components(
+    function: Callable[..., Any], input: NestedTensor, arguments: dict[str, Any]
+) -> Any:
+    """Components that a function of dimension 0 picks, or nested tensors of several."""
+    components = input._parts.components()
+
+    def of_components(numbers: Any) -> Any:
+        if not isinstance(numbers, Tensor):
+            return type(numbers)(map(of_components, numbers))
+        if numbers.ndim:
+            return join([components[number] for number in numbers.tolist()], input._parts)
+        return components[int(numbers.item())]
+
+    return of_components(function(arange(len(components)), **arguments))
+
+
+def _without_components(order: Sequence[int]) -> tuple[int, ...]:
+    dims = [wrap_dim(dim, len(order)) for dim in order]
+    if dims[:1] != [0]:
+        raise refuse("permute", f"dimension 0, that of components, stays, got {tuple(order)}")
     return tuple(dim - 1 for dim in dims[1:])
 
 
-def _moved(name: str, input: NestedTensor, arguments: dict[str, Any]) -> int:
-    """The dimension in which components differ, after they have been changed."""
-    place = input._parts.ragged_dim - 1
-    if name in ("transpose", "swapaxes", "swapdims"):
-        pair = [arguments[key] for key in arguments if key.startswith("dim")]
-        place = {pair[0]: pair[1], pair[1]: pair[0]}.get(place, place)
-    elif name == "permute":
-        place = arguments["dims"].index(place)
-    elif name == "unsqueeze":
-        place += arguments["dim"] <= place
-    elif name in ("squeeze", "select") and arguments.get("dim") is not None:
-        dims = arguments["dim"]
-        place -= sum(dim < place for dim in (dims if isinstance(dims, tuple) else (dims,)))
+def _moved(name: str, parts: Parts, arguments: dict[str, Any]) -> int:
+    """The dimension in which components differ after a change; 0 if the change removes it."""
+    place, shape = parts.ragged_dim - 1, parts.shapes[0]
+    if name in _MOVES:
+        # Sizes that differ from each other and from 1 show where each dimension goes.
+        marked = np.broadcast_to(0, tuple(range(2, len(shape) + 2)))
+        return 1 + _MOVES[name](marked, *arguments.values()).shape.index(place + 2)
+    if name == "select":
+        return 0 if arguments["dim"] == place else 1 + place - (arguments["dim"] < place)
+    if name == "squeeze":
+        dims = arguments["dim"] if isinstance(arguments["dim"], tuple) else (arguments["dim"],)
+        if place in dims and parts.layout is Layout.jagged:
+            raise refuse(name, f"`dim` must not be {place + 1}, in which components differ")
+        return 1 + place - sum(dim < place and shape[dim] == 1 for dim in dims)
+    if name == "unflatten":
+        dim, sizes = arguments["dim"], tuple(arguments["sizes"])
+        within = sizes.index(-1) if dim == place and -1 in sizes else 0
+        return 1 + place + (len(sizes) - 1 if dim < place else within)
+    if name == "flatten":
+        start, end = arguments["start_dim"], arguments["end_dim"]
+        return 1 + place - max(0, min(place, end) - start)
     return place + 1
 
 
@@ -172,8 +273,12 @@ def reduction(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     bound = inspect.signature(function).bind(*args, **kwargs)
     arguments = dict(bound.arguments)
     input: Any = arguments.pop(next(iter(arguments)))
+    if isinstance(arguments.get("dim"), Tensor) or arguments.get("other") is not None:
+        return pointwise(function, *args, **kwargs)
     dims = arguments.pop("dim", None)
     if dims is None or dims == ():
+        if arguments.get("keepdim"):
+            raise refuse(function.__name__, "`keepdim` must be False where all are reduced")
         return function(input._parts.values, **arguments)
     several = tuple(dims) if isinstance(dims, Sequence) else (dims,)
     wrapped = {wrap_dim(dim, input.ndim) for dim in several}
@@ -183,10 +288,9 @@ def reduction(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return function(input.values(), dim=tuple(sorted(d - 1 for d in wrapped if d)), **arguments)
     shifted = _shifted(function.__name__, dims, input.ndim)
     results = [function(part, dim=shifted, **arguments) for part in parts.components()]
-    if is_ragged:
-        return _stacked(results)
     lost = 0 if arguments.get("keepdim") else sum(d < parts.ragged_dim for d in wrapped)
-    return gathered(results, parts, parts.ragged_dim - lost)
+    place = 0 if is_ragged else parts.ragged_dim - lost
+    return gathered(function.__name__, results, parts, place)
 
 
 def _stacked(results: Sequence[Any]) -> Any:
@@ -195,12 +299,15 @@ def _stacked(results: Sequence[Any]) -> Any:
     return type(results[0])(*map(_stacked, zip(*results, strict=True)))
 
 
-def softmax(function: Callable[..., Any], input: Any, dim: int = -1, **kwargs: Any) -> Any:
+def softmax(
+    function: Callable[..., Any], input: Any, dim: int | None = None, *args: Any, **kwargs: Any
+) -> Any:
     """A softmax: of rows at once if it goes along the last dimension."""
+    dim = default_dim(input.ndim) if dim is None else dim
     last = wrap_dim(dim, input.ndim) == input.ndim - 1
     if last and input._parts.regular():
-        return on_rows(lambda rows: function(rows, -1, **kwargs), 1, input)
-    return along_dimensions(function, input, dim=dim, **kwargs)
+        return on_rows(lambda rows: function(rows, -1, *args, **kwargs), 1, input)
+    return along_dimensions(function, input, dim, *args, **kwargs)
 
 
 def linear(function: Callable[..., Any], input: Any, weight: Tensor, bias: Any = None) -> Any:
@@ -235,11 +342,37 @@ def embedding(
 
 
 def matmul(function: Callable[..., Any], input: Any, other: Any) -> Any:
-    """The products of components and a matrix, or the components of another nested tensor."""
+    """The products of components and a matrix, or the components of another nested tensor.
+
+    Raises:
+        RuntimeError: numbers of components or of dimensions differ.
+    """
     if isinstance(input, NestedTensor) and _is_dense(other) and other.ndim == 2:
         return on_rows(lambda rows: function(rows, other), 1, _with_rows(function, input, 1))
     first = input if isinstance(input, NestedTensor) else other
-    return by_component(function, first, (input, other), {})
+    _check_alike([x for x in (input, other) if isinstance(x, NestedTensor)])
+    return by_component(function, first, (input, other), {}, _of_product(input, other))
+
+
+def _of_product(input: Any, other: Any) -> int:
+    """The dimension in which products differ; 0 if it is the one that they sum over."""
+    if isinstance(input, NestedTensor):
+        place = input._parts.ragged_dim
+        return place if place < input.ndim - 1 else 0
+    place = other._parts.ragged_dim
+    return 0 if place == max(1, other.ndim - 2) else place - (input.ndim == 1)
+
+
+def bmm(function: Callable[..., Any], input: Any, mat2: Any) -> Any:
+    """The products of components that are matrices.
+
+    Raises:
+        RuntimeError: an operand has other than three dimensions.
+    """
+    for name, operand in (("input", input), ("mat2", mat2)):
+        if operand.ndim != 3:
+            raise RuntimeError(f"`bmm` takes tensors of 3 dimensions, got {operand.ndim}: `{name}`")
+    return matmul(matmul_dense, input, mat2)
 
 
 def cat(function: Callable[..., Any], tensors: Sequence[Any], dim: int = 0) -> Any:
@@ -251,12 +384,12 @@ def cat(function: Callable[..., Any], tensors: Sequence[Any], dim: int = 0) -> A
     if not all(isinstance(x, NestedTensor) for x in tensors):
         raise refuse("cat", "all tensors must be nested")
     first = tensors[0]
+    _check_alike(tensors if wrap_dim(dim, first.ndim) else tensors[:1])
     parts = [x._parts.components() for x in tensors]
     where = wrap_dim(dim, first.ndim)
     if where == 0:
         everything = [part for components in parts for part in components]
-        ragged = None if first._parts.ragged is None else RaggedSize()
-        return join(everything, replace(first._parts, ragged=ragged))
+        return join(everything, first._parts)
     joined = [cat_dense(group, where - 1) for group in zip(*parts, strict=True)]
     return join(joined, first._parts)
 
@@ -275,8 +408,7 @@ def reshape(function: Callable[..., Any], input: Any, *sizes: Any) -> NestedTens
     unknown = [d for d, size in enumerate(flat) if d and isinstance(size, int) and size == -1]
     place = (places or unknown or [parts.ragged_dim])[0]
     shapes = tuple(_viewed(shape, flat[1:], parts) for shape in parts.shapes)
-    is_jagged = parts.layout is Layout.jagged
-    return nested(replace(parts, shapes=shapes, ragged_dim=place if is_jagged else 1))
+    return nested(parts.changed(parts.values, shapes, place))
 
 
 def _viewed(shape: Sequence[int], sizes: Sequence[Any], parts: Parts) -> tuple[int, ...]:
@@ -293,15 +425,44 @@ def _viewed(shape: Sequence[int], sizes: Sequence[Any], parts: Parts) -> tuple[i
     return tuple(known)
 
 
-def get_item(input: NestedTensor, index: Any) -> Tensor:
-    """A component, several of them, or the same part of each."""
-    first, rest = (index[0], index[1:]) if isinstance(index, tuple) else (index, ())
+def get_item(input: NestedTensor, index: Any) -> Any:
+    """A component, several of them, or the same part of each.
+
+    Raises:
+        RuntimeError: dimension 0 is asked for anything but a number or a slice.
+    """
+    given = index if isinstance(index, tuple) else (index,)
+    places = [number for number, entry in enumerate(given) if entry is Ellipsis]
+    if places:
+        missing = input.ndim - sum(entry is not None for entry in given) + 1
+        given = (*given[: places[0]], *[slice(None)] * missing, *given[places[0] + 1 :])
+    first, rest = given[0], given[1:]
     components = input._parts.components()
-    if isinstance(first, int):
+    if isinstance(first, int) and not isinstance(first, bool):
         part = components[first]
         return part[rest] if rest else part
-    if isinstance(first, slice):
-        return join([part[rest] if rest else part for part in components[first]], input._parts)
-    if first is Ellipsis:
-        return join([part[(..., *rest)] for part in components], input._parts)
-    raise refuse("index", f"dimension 0 takes a number or a slice, got {type(first).__name__}")
+    if not isinstance(first, slice):
+        raise refuse("index", f"dimension 0 takes a number or a slice, got {type(first).__name__}")
+    chosen = components[first]
+    if not rest:
+        return join(chosen, input._parts)
+    place = _indexed(input._parts, rest)
+    return gathered("index", [part[rest] for part in chosen], input._parts, place)
+
+
+def _indexed(parts: Parts, index: Sequence[Any]) -> int:
+    """The dimension of parts of components in which they differ; 0 if a number has taken it."""
+    if parts.layout is not Layout.jagged:
+        return parts.ragged_dim
+    dim = kept = 0
+    for entry in index:
+        if (entry is not None and not isinstance(entry, (int, slice))) or isinstance(entry, bool):
+            raise refuse(
+                "index",
+                f"jagged ones take numbers, slices and None, got {type(entry).__name__}",
+            )
+        if entry is not None and dim == parts.ragged_dim - 1:
+            return kept + 1 if isinstance(entry, slice) else 0
+        kept += not isinstance(entry, int)
+        dim += entry is not None
+    return parts.ragged_dim + kept - dim

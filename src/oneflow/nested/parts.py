@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from oneflow.base.layout import Layout
@@ -48,6 +48,18 @@ class RaggedSize:
         return f"j{self._number}" if self._factor == 1 else f"{self._factor}*j{self._number}"
 
 
+def _check_jagged(shapes: tuple[Shape, ...], ragged_dim: int) -> None:
+    if not shapes:
+        raise RuntimeError("Cannot construct a nested tensor from an empty tensor list")
+    others = {tuple(s for d, s in enumerate(shape, 1) if d != ragged_dim) for shape in shapes}
+    if not shapes[0] or len(others) > 1:
+        raise RuntimeError(
+            "Cannot represent given tensor list as a nested tensor with the jagged layout. Note"
+            " that the jagged layout only allows for a single ragged dimension: shapes are"
+            f" {list(shapes)}; the layout strided takes components of any sizes"
+        )
+
+
 @dataclass(frozen=True)
 class Parts:
     """The parts of a nested tensor.
@@ -74,6 +86,33 @@ class Parts:
             same = extents[0] if len(set(extents)) == 1 else None
             found.append(self.ragged if is_ragged else same)
         return tuple(found)
+
+    def lengths(self) -> Shape:
+        """The sizes of the components in the dimension in which those of a jagged tensor differ."""
+        return tuple(shape[self.ragged_dim - 1] for shape in self.shapes)
+
+    def changed(
+        self, values: Tensor, shapes: tuple[Shape, ...], ragged_dim: int | None = None
+    ) -> Parts:
+        """The parts of components of other shapes, in the same layout.
+
+        Args:
+            values: their elements.
+            shapes: their shapes; a ragged size is kept only where lengths are the same.
+            ragged_dim: the dimension in which components of a jagged tensor differ, if another.
+
+        Raises:
+            RuntimeError: components have other numbers of dimensions, or may not be jagged.
+        """
+        if len({len(shape) for shape in shapes}) > 1:
+            raise RuntimeError(f"components must have as many dimensions, got shapes {shapes}")
+        if self.layout is not Layout.jagged:
+            return replace(self, values=values, shapes=shapes)
+        place = self.ragged_dim if ragged_dim is None else ragged_dim
+        _check_jagged(shapes, place)
+        found = replace(self, values=values, shapes=shapes, ragged_dim=place)
+        is_same = found.lengths() == self.lengths()
+        return found if is_same else replace(found, ragged=RaggedSize())
 
     def regular(self) -> Shape:
         """The last sizes, those after the last dimension in which components may differ."""

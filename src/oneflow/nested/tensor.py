@@ -153,10 +153,10 @@ class NestedTensor(ComposedTensor):
         """Return None: nothing lies between the components of a jagged tensor."""
         self._lengths()
 
-    def _lengths(self) -> list[int]:
+    def _lengths(self) -> Sequence[int]:
         if self.layout is not Layout.jagged:
             raise AttributeError("nested tensors of layout strided have no offsets")
-        return [shape[self._parts.ragged_dim - 1] for shape in self._parts.shapes]
+        return self._parts.lengths()
 
     # --- autograd: a nested tensor's gradient is that of its values
 
@@ -257,10 +257,12 @@ def join(components: Sequence[Tensor], like: Parts, ragged_dim: int | None = Non
 
     Args:
         components: the components.
-        like: the parts of the other tensor; of a jagged one the size is kept.
+        like: the parts of the other tensor.
         ragged_dim: the dimension in which components of a jagged tensor differ, if another.
+
+    Raises:
+        RuntimeError: components have other numbers of dimensions, or may not be jagged.
     """
     shapes = tuple(tuple(part.shape) for part in components)
-    values = cat([part.reshape(-1) for part in components])
-    place = like.ragged_dim if ragged_dim is None else ragged_dim
-    return nested(replace(like, values=values, shapes=shapes, ragged_dim=place))
+    flat = [part.reshape(-1) for part in components]
+    return nested(like.changed(cat(flat) if flat else like.values[:0], shapes, ragged_dim))

@@ -17,7 +17,7 @@ from oneflow.tensor.operands import cast_to
 from oneflow.tensor.tensor import Tensor
 
 
-def _default_dim(ndim: int) -> int:
+def default_dim(ndim: int) -> int:
     """The dimension meant when none is given: PyTorch's and OneFlow's old rule."""
     return int(ndim not in (0, 1, 3))
 
@@ -28,7 +28,7 @@ def _along(
     x = input if dtype is None else cast_to(input, dtype)
     require_floating(x, name)
     ndim = x._value.spec.ndim
-    dim = _default_dim(ndim) if dim is None else wrap_dim(dim, ndim)
+    dim = default_dim(ndim) if dim is None else wrap_dim(dim, ndim)
     if not ndim:
         return call(primitive, x.reshape((1,)), dim=0).reshape(())
     return call(primitive, x, dim=dim)
