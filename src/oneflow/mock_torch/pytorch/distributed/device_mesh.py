@@ -12,6 +12,10 @@ from oneflow.base.placement import Placement as Ranks
 from oneflow.distributed.groups import ProcessGroup, get_rank, get_world_size, new_group
 from oneflow.tensor.tensor import Tensor
 
+# The names that the dimensions of meshes were given last, for the meshes of tensors: a tensor
+# knows its ranks only.
+_names: dict[tuple[str, tuple[int, ...], bytes], tuple[str, ...]] = {}
+
 
 class DeviceMesh:
     """A grid of ranks.
@@ -46,11 +50,18 @@ class DeviceMesh:
                 f"`mesh_dim_names` must have one name for each of the {self.ndim} dimensions of "
                 f"`mesh`, got {self.mesh_dim_names}"
             )
+        if self.mesh_dim_names is not None:
+            _names[self._key()] = self.mesh_dim_names
+
+    def _key(self) -> tuple[str, tuple[int, ...], bytes]:
+        return self.device_type, self.shape, self._grid.tobytes()
 
     @classmethod
     def of_placement(cls, placement: Ranks) -> DeviceMesh:
         """Return the mesh with the ranks of a placement."""
-        return cls(placement.type, placement.ranks)
+        mesh = cls(placement.type, placement.ranks)
+        mesh.mesh_dim_names = _names.get(mesh._key())
+        return mesh
 
     @classmethod
     def from_group(
@@ -73,7 +84,7 @@ class DeviceMesh:
     @property
     def mesh(self) -> Tensor:
         """The ranks as a tensor."""
-        return flow.tensor(self._grid)
+        return flow.tensor(self._grid.astype(np.int32))
 
     @property
     def ndim(self) -> int:
@@ -95,6 +106,10 @@ class DeviceMesh:
                 raise RuntimeError(f"`mesh_dim` must be given for a mesh of {self.ndim} dimensions")
             return 0
         if isinstance(mesh_dim, int):
+            if not -self.ndim <= mesh_dim < self.ndim:
+                raise IndexError(
+                    f"`mesh_dim` must be in [{-self.ndim}, {self.ndim}), got {mesh_dim}"
+                )
             return mesh_dim % self.ndim
         names = self.mesh_dim_names or ()
         if mesh_dim not in names:
@@ -153,7 +168,7 @@ class DeviceMesh:
         )
 
     def __hash__(self) -> int:
-        return hash((self.device_type, self.shape, self._grid.tobytes()))
+        return hash(self._key())
 
     def __repr__(self) -> str:
         sizes = self.mesh_dim_names and dict(zip(self.mesh_dim_names, self.shape, strict=True))

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, Sbp, Split, split
-from oneflow.distributed.groups import get_world_size
+from oneflow.distributed.collectives import broadcast
+from oneflow.distributed.groups import ProcessGroup, get_world_size
 from oneflow.mock_torch.missing import raise_missing
 from oneflow.mock_torch.pytorch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from oneflow.mock_torch.pytorch.distributed.tensor.placement_types import (
@@ -121,17 +122,35 @@ def distribute_tensor(
     *,
     src_data_rank: int | None = 0,
 ) -> Tensor:
-    """Return the global tensor with the values that the first rank of the mesh has.
+    """Return the global tensor with the values that one rank of the mesh has, as a leaf.
 
     Args:
         tensor: the values.
         device_mesh: the ranks, by default all.
         placements: one per dimension of the mesh, by default `Replicate`.
-        src_data_rank: accepted.
+        src_data_rank: the position along each dimension of the mesh of the rank whose values are
+            taken; None takes each part from its rank's own values, without communication.
+
+    Raises:
+        RuntimeError: `tensor` was computed from what requires gradients, and would get none.
     """
+    if not tensor.is_leaf:
+        raise RuntimeError(
+            "`tensor` must be a leaf, got one that was computed; `DTensor.from_local` passes "
+            "gradients on"
+        )
     mesh = _mesh(device_mesh, tensor)
-    whole = tensor.to_global(mesh.placement, [BROADCAST] * mesh.ndim)
-    return whole.to_global(sbp=signatures(placements, mesh))
+    values = tensor.detach()
+    if src_data_rank:
+        values = values.clone()
+        grid = mesh.mesh
+        group = ProcessGroup(tuple(sorted(grid.flatten().tolist())))
+        broadcast(values, int(grid[(src_data_rank,) * mesh.ndim]), group)
+    whole = values.to_global(
+        mesh.placement, [BROADCAST] * mesh.ndim, check_meta=src_data_rank is not None
+    )
+    result = whole.to_global(sbp=signatures(placements, mesh))
+    return result.detach().requires_grad_(tensor.requires_grad)
 
 
 def full_tensor(input: Tensor, *, grad_placements: Any = None) -> Tensor:
