@@ -70,6 +70,28 @@ def test_policies_choose_the_same_modules(policy):
     assert outcomes[1] == outcomes[0]
 
 
+@pytest.mark.parametrize("policy", POLICIES)
+def test_policies_that_are_functions_wrap_below_a_root(policy):
+    (library, wrap), (ours, our_wrap) = libraries("torch", f"{FSDP}.wrap")
+
+    class Wrapper(library.nn.Module):
+        def __init__(self, module):
+            super().__init__()
+            self._fsdp_wrapped_module = module
+
+    chosen = POLICIES[policy](wrap, library.nn)
+    module, _ = wrap._recursive_wrap(
+        nested(library.nn), chosen, Wrapper, set(), set(), only_wrap_children=True
+    )
+    sharded = in_place_of(FSDP).FullyShardedDataParallel
+    root = sharded(nested(ours.nn), auto_wrap_policy=POLICIES[policy](our_wrap, ours.nn))
+    expected, found = (
+        [name for name, part in parent.named_modules() if isinstance(part, kind)]
+        for parent, kind in ((module, Wrapper), (root.module, sharded))
+    )
+    assert found == expected
+
+
 @pytest.mark.parametrize("kind", ["classes", "function"])
 def test_policies_that_are_objects(kind):
     outcomes = []
@@ -127,6 +149,31 @@ def test_what_is_refused():
         copy.deepcopy(sharded)
     with pytest.raises(ValueError, match="`module` must have a method"):
         fsdp.register_fsdp_forward_method(sharded, "generate")
+    with pytest.raises(ValueError, match="`module` must be sharded once"):
+        fsdp.fully_shard(sharded)
+    with pytest.raises(ValueError, match="`module` must have a `forward`"):
+        fsdp.fully_shard(library.nn.ModuleList([library.nn.Linear(2, 2)]))
+    tied = library.nn.Sequential(library.nn.Linear(2, 2), library.nn.Linear(2, 2))
+    tied[1].weight = tied[0].weight
+    fsdp.fully_shard(tied[0])
+    for module in (tied[1], tied):
+        with pytest.raises(ValueError, match=r"share no parameter .* got `weight` of a Linear"):
+            fsdp.fully_shard(module)
+
+
+def test_a_leaf_that_passes_through_keeps_no_hooks(monkeypatch):
+    library, fsdp = in_place_of("torch"), in_place_of(FSDP)
+    kind, calls = in_place_of(f"{FSDP}.gathering").GatheredParameters, []
+    monkeypatch.setattr(kind, "_before_backward", lambda self, *others: calls.append(self))
+
+    class Around(library.nn.Linear):
+        def forward(self, x):
+            return x, super().forward(x)
+
+    model, x = fsdp.fully_shard(Around(2, 2)), library.ones(1, 2, requires_grad=True)
+    for _ in range(3):
+        model(x)[1].sum().backward()
+    assert len(calls) == 3
 
 
 def test_names_are_those_of_the_module():
@@ -149,6 +196,11 @@ def test_a_mesh_has_names():
     assert (mesh.shape, mesh.size(), mesh.size(1), mesh.ndim) == ((2, 2), 4, 2, 2)
     assert mesh["a"] == meshes.DeviceMesh("cpu", [0, 2])
     assert mesh["b", "a"].mesh.tolist() == [[0, 2], [1, 3]]
+    assert mesh.mesh.dtype == in_place_of("torch").int32
+    alone = meshes.init_device_mesh("cpu", (1,), mesh_dim_names=("a",))
+    assert alone.get_local_rank(-1) == 0
+    with pytest.raises(IndexError, match="mesh_dim"):
+        alone.get_local_rank(5)
     with pytest.raises(KeyError, match="mesh_dim"):
         mesh["c"]
     with pytest.raises(ValueError, match="mesh_dim_names"):
@@ -172,3 +224,20 @@ def test_parameters_are_gathered_again_for_the_backward_pass(regathers, count, m
     fsdp.fully_shard(model, reshard_after_forward=regathers)
     model(library.ones(2, 3)).square().sum().backward()
     assert calls == [4] * count
+
+
+def test_the_outermost_module_gathers_once_by_default(monkeypatch):
+    library, fsdp = in_place_of("torch"), in_place_of(FSDP)
+    kind = in_place_of(f"{FSDP}.gathering").GatheredParameters
+    copies, calls = kind.copies, []
+
+    def counted(self, parts):
+        calls.append(len(parts))
+        return copies(self, parts)
+
+    monkeypatch.setattr(kind, "copies", counted)
+    model = library.nn.Sequential(library.nn.Linear(3, 4), library.nn.Linear(4, 2, bias=False))
+    fsdp.fully_shard(model[0])
+    fsdp.fully_shard(model)
+    model(library.ones(2, 3, requires_grad=True)).square().sum().backward()
+    assert sorted(calls) == [1, 2, 2]

@@ -9,6 +9,7 @@ import warnings
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 import torch
 from tests.distributed.launching import free_port
 from tests.in_place import in_place_of
@@ -140,6 +141,82 @@ def accumulation(library):
     return found | {"fully_shard": train(library, sharded, before=unsynchronized)}
 
 
+def waiting(library):
+    """Sums that wait for the mean are cleared with the gradients, or averaged by the next pass."""
+    found = {}
+    for clears in ("module", "optimizer", "nothing"):
+        model = wrapped(library)
+        optimizer = library.torch.optim.SGD(model.parameters(), lr=0.05)
+        for _ in range(2):
+            with model.no_sync():
+                model(inputs(library)).square().sum().backward()
+            if clears != "nothing":
+                {"module": model, "optimizer": optimizer}[clears].zero_grad()
+            model(inputs(library) * 2).square().mean().backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        found[clears] = {name: numbers(value) for name, value in model.state_dict().items()}
+    model, mesh = make(library), library.mesh("cpu", (size,))
+    for unit in (model[0], model[3], model):
+        library.fsdp.fully_shard(unit, mesh=mesh)
+    model.set_requires_gradient_sync(False)
+    model(inputs(library)).square().sum().backward()
+    model.set_requires_gradient_sync(True)
+    model[0](inputs(library)).sum().backward()
+    found["flushed"] = {name: numbers(p.grad) for name, p in model.named_parameters()}
+    model.zero_grad()
+    return found | {"later": train(library, model)}
+
+
+def branches(library):
+    """Each rank runs another branch, and none runs the third one."""
+
+    class Branches(library.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.parts = library.nn.ModuleList([library.nn.Linear(5, 5) for _ in range(3)])
+
+        def forward(self, x):
+            return self.parts[rank](x)
+
+    model = wrapped(library, model=filled(library, Branches()))
+    optimizer = library.torch.optim.AdamW(model.parameters(), lr=0.05, weight_decay=0.5)
+    for _ in range(2):
+        optimizer.zero_grad()
+        model(inputs(library)).square().mean().backward()
+        optimizer.step()
+    saved = library.fsdp.FullyShardedDataParallel.optim_state_dict(model, optimizer)["state"]
+    return {
+        "state": {name: numbers(value) for name, value in model.state_dict().items()},
+        "slots": {name: np.ones(1) for name in saved},
+    }
+
+
+def policies(library):
+    def count(module, recurse, nonwrapped_numel):
+        return recurse or nonwrapped_numel == 56
+
+    wrap, nn = library.wrap, library.nn
+    chosen = {
+        "always": wrap.always_wrap_policy,
+        "size": functools.partial(wrap.size_based_auto_wrap_policy, min_num_params=50),
+        "transformer": functools.partial(
+            wrap.transformer_auto_wrap_policy, transformer_layer_cls={nn.Linear}
+        ),
+        "function": count,
+        "classes": wrap.ModuleWrapPolicy({nn.LayerNorm}),
+        "custom": wrap.CustomPolicy(lambda module: isinstance(module, nn.Tanh | nn.Linear)),
+    }
+    found = {}
+    for name, policy in chosen.items():
+        model = wrapped(library, auto_wrap_policy=policy)
+        units = library.fsdp.FullyShardedDataParallel
+        names = [name for name, part in model.named_modules() if isinstance(part, units)]
+        found[name] = {name: np.ones(1) for name in names}
+        found[f"{name} trained"] = train(library, model)
+    return found
+
+
 def sharding(library):
     mesh = library.mesh("cpu", (size,))
     found = {}
@@ -216,6 +293,14 @@ def states(library):
     model(inputs(library)).square().mean().backward()
     optimizer.step()
     saved = wrapper.optim_state_dict(model, optimizer)
+    options = (
+        library.fsdp.FullStateDictConfig(),
+        library.fsdp.FullOptimStateDictConfig(rank0_only=True),
+    )
+    with wrapper.state_dict_type(model, kinds.FULL_STATE_DICT, *options):
+        first = wrapper.optim_state_dict(model, optimizer)
+        first = wrapper.optim_state_dict_to_load(model, optimizer, first if rank == 0 else {})
+    assert first["state"]
     other.load_state_dict(model.state_dict())
     again = library.torch.optim.SGD(other.parameters(), lr=0.5, momentum=0.9)
     again.load_state_dict(wrapper.optim_state_dict_to_load(other, again, saved))
@@ -237,6 +322,14 @@ def meshes(library):
     whole = tensors.DTensor.from_local(local, part, [tensors.Shard(0)])
     summed = tensors.DTensor.from_local(local, part, [tensors.Partial()])
     spread = tensors.distribute_tensor(local, part, [tensors.Shard(1)])
+    last = tensors.distribute_tensor(local, part, [tensors.Shard(1)], src_data_rank=size - 1)
+    apart = tensors.distribute_tensor(local, part, [tensors.Shard(1)], src_data_rank=None)
+    source = library.torch.ones(2, 2, requires_grad=True)
+    leaf = tensors.distribute_tensor(source, part, [tensors.Shard(0)])
+    assert (leaf.is_leaf, leaf.requires_grad) == (True, True)
+    with pytest.raises(RuntimeError, match="leaf"):
+        tensors.distribute_tensor(source * 2, part, [tensors.Shard(0)])
+    assert last.device_mesh.mesh_dim_names == ("copies",)
     group = mesh.get_group("copies")
     return {
         "ranks": numbers(mesh.mesh),
@@ -246,6 +339,8 @@ def meshes(library):
         "sum": numbers(summed.redistribute(placements=[tensors.Shard(0)]).to_local()),
         "spread": numbers(spread),
         "own": numbers(spread.to_local()),
+        "last": numbers(last.to_local()),
+        "apart": numbers(apart.to_local()),
     }
 
 
@@ -253,12 +348,47 @@ ROWS = (
     strategies,
     precision,
     accumulation,
+    waiting,
+    branches,
+    policies,
     sharding,
     columns,
     checkpointing,
     states,
     meshes,
 )
+
+
+def buffers():
+    """Buffers become those of the first rank; PyTorch refuses to do so on CPUs."""
+    nn = in_place_of("torch").nn
+    model = nn.Sequential(nn.Linear(5, 3), nn.BatchNorm1d(3))
+    model[1].running_mean.fill_(rank + 1.0)
+    policy = in_place_of("torch.distributed.fsdp.wrap").ModuleWrapPolicy({nn.BatchNorm1d})
+    wrapper = in_place_of("torch.distributed.fsdp").FullyShardedDataParallel
+    wrapper(model, sync_module_states=True, auto_wrap_policy=policy)
+    assert model[1].running_mean.tolist() == [1.0] * 3
+
+
+def local_states():
+    """Parts of states go back to where they were, also a bias that one rank has (only here)."""
+    library = in_place_of("torch")
+    fsdp = in_place_of("torch.distributed.fsdp")
+    wrapper, kinds = fsdp.FullyShardedDataParallel, fsdp.StateDictType
+    model = library.nn.Sequential(library.nn.Linear(5, 3), library.nn.Linear(3, 1))
+    model = wrapper(model, ignored_modules=[model[0]])
+    wrapper.set_state_dict_type(model, kinds.LOCAL_STATE_DICT)
+    state = {name: value.clone() for name, value in model.state_dict().items()}
+    assert not any(model.load_state_dict(state))
+    optimizer = library.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    model(library.ones(2, 5)).sum().backward()
+    optimizer.step()
+    saved = wrapper.optim_state_dict(model, optimizer)
+    loaded = wrapper.optim_state_dict_to_load(model, optimizer, saved, load_directly=True)
+    names = [name for name, _ in model.named_parameters()]
+    slot = loaded["state"][[name.endswith("1.bias") for name in names].index(True)]
+    assert slot["momentum_buffer"].is_global
+    assert not any(model.load_state_dict(model.state_dict()))
 
 
 def compare(name, expected, found):
@@ -272,6 +402,8 @@ def compare(name, expected, found):
 
 warnings.simplefilter("ignore")
 outcomes = [{row.__name__: row(library) for row in ROWS} for library in libraries()]
+buffers()
+local_states()
 for row in ROWS:
     compare(row.__name__, *[outcome[row.__name__] for outcome in outcomes])
 torch.distributed.destroy_process_group()

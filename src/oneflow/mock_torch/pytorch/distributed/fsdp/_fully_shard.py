@@ -14,11 +14,14 @@ from oneflow.mock_torch.pytorch.distributed.device_mesh import DeviceMesh
 from oneflow.mock_torch.pytorch.distributed.fsdp.gathering import (
     GatheredParameters,
     Layout,
+    Places,
     Precision,
+    is_gathered,
     places_of,
 )
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
+from oneflow.nn.modules.container import ModuleDict, ModuleList
 
 
 @dataclass(frozen=True)
@@ -163,11 +166,12 @@ def fully_shard(
     backward pass leaves the means of the ranks' gradients in parts.
 
     Args:
-        module: the module, whose class becomes a subclass of `FSDPModule` too; or several modules
-            that are gathered together when the first of them runs.
+        module: the module, whose class becomes a subclass of `FSDPModule` too; several modules
+            are refused.
         mesh: the ranks, by default all; in two dimensions parameters are copied along the first.
         reshard_after_forward: keep no whole parameters for the backward pass, which gathers them
-            once more; a number counts as True. By default True for modules within others.
+            once more; a number counts as True. By default True for modules within others that
+            are sharded, False for the outermost.
         shard_placement_fn: returns ``Shard(dim)`` for a parameter, or None for dimension 0.
         mp_policy: the dtypes of computations.
         offload_policy: where parameters wait.
@@ -179,6 +183,8 @@ def fully_shard(
 
     Raises:
         NotImplementedError: an argument that is refused, or several modules.
+        ValueError: `module` is a container without `forward`, or sharded already, or one of its
+            parameters is gathered with another module.
 
     Example:
         >>> from oneflow import mock_torch
@@ -192,6 +198,7 @@ def fully_shard(
     """
     if not isinstance(module, Module):
         raise_missing("fully_shard of several modules", "shard a module that contains them")
+    _check_module(module)
     if dp_mesh_dims is not None:
         raise_missing("dp_mesh_dims", "give the part of the mesh with these dimensions as `mesh`")
     _check_offload(offload_policy, module)
@@ -200,17 +207,42 @@ def fully_shard(
     places = {
         parameter: where
         for parameter, where in places_of(_own_modules(module)).items()
-        if parameter not in (ignored_params or ()) and not parameter.is_global
+        if parameter not in (ignored_params or ())
     }
+    _check_tied(places)
+    places = {parameter: where for parameter, where in places.items() if not parameter.is_global}
     gathered = None
     if places:
-        regathers = True if reshard_after_forward is None else bool(reshard_after_forward)
+        regathers = None if reshard_after_forward is None else bool(reshard_after_forward)
         gathered = GatheredParameters(places, layout, mp_policy.precision(), regathers)
     own = type(module)
     module.__class__ = type(f"FSDP{own.__name__}", (FSDPModule, own), {})
     vars(module)["_gathered"] = gathered
     register_fsdp_forward_method(module, "forward")
+    sharded: Any = module
+    family = list(sharded._groups())
+    for group in family:
+        group.join(family, gathered)
     return module
+
+
+def _check_module(module: Module) -> None:
+    if isinstance(module, FSDPModule):
+        raise ValueError(f"`module` must be sharded once, got a sharded {type(module).__name__}")
+    if isinstance(module, ModuleList | ModuleDict) and type(module).forward is Module.forward:
+        raise ValueError(
+            f"`module` must have a `forward`, got a {type(module).__name__}; shard its modules"
+        )
+
+
+def _check_tied(places: dict[Parameter, Places]) -> None:
+    for parameter, where in places.items():
+        if is_gathered(parameter):
+            module, name = where[0]
+            raise ValueError(
+                f"`module` must share no parameter with another sharded module, got `{name}` of a "
+                f"{type(module).__name__}; shard a module that contains both"
+            )
 
 
 def _check_offload(policy: OffloadPolicy, module: Module) -> None:

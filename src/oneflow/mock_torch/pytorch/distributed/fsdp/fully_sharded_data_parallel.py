@@ -10,6 +10,8 @@ from typing import Any
 from oneflow import nn
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, float32
+from oneflow.base.sbp import BROADCAST
+from oneflow.differentiation.grad_mode import no_grad
 from oneflow.distributed.groups import ProcessGroup, group_ranks
 from oneflow.mock_torch.missing import raise_missing
 from oneflow.mock_torch.pytorch.distributed.device_mesh import DeviceMesh
@@ -30,9 +32,9 @@ from oneflow.mock_torch.pytorch.distributed.fsdp.api import (
     StateDictType,
 )
 from oneflow.mock_torch.pytorch.distributed.fsdp.gathering import (
-    GatheredParameters,
     Layout,
     Precision,
+    WrappedParameters,
     cast_all,
     places_of,
     whole,
@@ -80,7 +82,7 @@ class FullyShardedDataParallel(nn.Module):
         ignored_modules: modules that stay as they are, with those below them.
         param_init_fn: refused: modules on ``meta`` are to be made real before.
         device_id: the device to which the module goes before.
-        sync_module_states: accepted: the parameters are those of the first rank.
+        sync_module_states: buffers become those of the first rank; parameters always do.
         forward_prefetch: accepted.
         limit_all_gathers: accepted.
         use_orig_params: accepted.
@@ -132,6 +134,7 @@ class FullyShardedDataParallel(nn.Module):
             "sharding_strategy": sharding_strategy,
             "mixed_precision": mixed_precision,
             "ignored_modules": ignored_modules,
+            "sync_module_states": sync_module_states,
             "ignored_states": ignored_states,
             "device_mesh": device_mesh,
         }
@@ -145,14 +148,23 @@ class FullyShardedDataParallel(nn.Module):
         self._is_root = True
         self._settings = StateDictSettings()
         self._is_summoned = False
-        found = places_of(_own_modules(module, skipped)).items()
-        places = {parameter: where for parameter, where in found if parameter not in kept}
-        layout = self._layout(device_mesh)
-        self._gathered = GatheredParameters(places, layout, self._precision(), self._regathers())
-        for inner in self.fsdp_modules(self):
-            inner._is_root = inner is self
-        self._convert_buffers(skipped)
+        own = list(_own_modules(module, skipped))
+        self._split(own, kept, device_mesh, sync_module_states)
+        self._convert_buffers(own)
         register_state_hooks(self)
+
+    def _split(
+        self, own: list[Module], kept: set[Parameter], mesh: DeviceMesh | None, copies: bool
+    ) -> None:
+        layout = self._layout(mesh)
+        if copies:
+            _copy_buffers(own, layout)
+        places = {x: where for x, where in places_of(own).items() if x not in kept}
+        self._gathered = WrappedParameters(places, layout, self._precision(), self._regathers())
+        units = self.fsdp_modules(self)
+        for unit in units:
+            unit._is_root = unit is self
+            unit._gathered.join([other._gathered for other in units], self._gathered)
 
     def _wrap_below(
         self, module: nn.Module, policy: Any, skipped: set[Module], options: dict[str, Any]
@@ -192,12 +204,12 @@ class FullyShardedDataParallel(nn.Module):
         inputs = chosen.param_dtype if chosen.cast_forward_inputs else None
         return Precision(chosen.param_dtype, chosen.reduce_dtype, inputs)
 
-    def _convert_buffers(self, skipped: set[Module]) -> None:
+    def _convert_buffers(self, modules: list[Module]) -> None:
         dtype = self.mixed_precision.buffer_dtype
         if dtype is None:
             return
         classes = tuple(self.mixed_precision._module_classes_to_ignore)
-        for module in _own_modules(self._fsdp_wrapped_module, skipped):
+        for module in modules:
             for name, buffer in module._buffers.items():
                 if buffer is not None and not isinstance(module, classes):
                     module._buffers[name] = cast_all(buffer, dtype)
@@ -426,11 +438,12 @@ class FullyShardedDataParallel(nn.Module):
             optim_state_dict: its state by the names of parameters.
             is_named_optimizer: refused.
             load_directly: load it.
-            group: accepted.
+            group: the ranks that get the state of the first one, where only that one has it.
         """
         if is_named_optimizer:
             raise_missing("is_named_optimizer", "optimizers number their parameters")
-        state = optimizer_state_to_load(model, optim, optim_state_dict)
+        settings = FullyShardedDataParallel.get_state_dict_type(model)
+        state = optimizer_state_to_load(model, optim, optim_state_dict, settings, group)
         if load_directly:
             optim.load_state_dict(state)
         return state
@@ -460,6 +473,15 @@ def _own_modules(module: Module, skipped: set[Module]) -> Iterator[Module]:
     yield module
     for child in module.children():
         yield from _own_modules(child, skipped)
+
+
+def _copy_buffers(modules: Iterable[Module], layout: Layout) -> None:
+    """Let all ranks have the buffers of the first."""
+    with no_grad():
+        for buffer in [buffer for module in modules for buffer in module._buffers.values()]:
+            if buffer is not None:
+                placement = layout.placement_of(buffer)
+                buffer.copy_(buffer.to_global(placement, [BROADCAST] * placement.ndim).to_local())
 
 
 def _keep_precision(module: Module) -> None:

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
+import oneflow as flow
 from oneflow.autograd.function import Function
 from oneflow.base.dtype import DType
 from oneflow.base.placement import Placement
@@ -26,7 +28,7 @@ from oneflow.mock_torch.pytorch.utils._pytree import tree_map
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
 from oneflow.program.value import Value
-from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.tensor import ZERO_GRAD, Tensor
 from oneflow.tensor.views import unwrap
 
 
@@ -60,9 +62,9 @@ class Layout(NamedTuple):
     is_split: bool = True
     dimension_of: Callable[[Parameter], int | None] = lambda parameter: None
 
-    def placement_of(self, parameter: Parameter) -> Placement:
-        """The ranks as devices of the parameter's type."""
-        return Placement(parameter.device.type, self.ranks)
+    def placement_of(self, tensor: Tensor) -> Placement:
+        """The ranks as devices of the tensor's type."""
+        return Placement(tensor.device.type, self.ranks)
 
     def signatures(self, parameter: Parameter, placement: Placement) -> list[Sbp]:
         """The SBP of a parameter."""
@@ -73,6 +75,14 @@ class Layout(NamedTuple):
 
 
 Places = list[tuple[Module, str]]
+
+# The parameters of all groups, by their identity: tensors cannot be compared as keys of sets are.
+_gathered: WeakValueDictionary[int, Parameter] = WeakValueDictionary()
+
+
+def is_gathered(parameter: Parameter) -> bool:
+    """Return whether a group gathers this parameter."""
+    return _gathered.get(id(parameter)) is parameter
 
 
 def places_of(modules: Iterable[Module]) -> dict[Parameter, Places]:
@@ -92,12 +102,15 @@ class GatheredParameters:
         places: the parameters, and the modules and names that hold them. They become global.
         layout: how they are split.
         precision: the dtypes of computations.
-        regathers: gather them again for the backward pass, and keep none in between.
+        regathers: gather them again for the backward pass, and keep none in between; None: where
+            the module is within another one that gathers parameters.
 
     Attributes:
         parameters: the global parameters.
         averages: whether backward passes average gradients; else they are kept for one that does.
         divisor: what sums of gradients are divided by; None is the number of ranks.
+        family: the groups of a root and of all modules below it.
+        is_inner: whether another group is that of the root.
 
     Raises:
         ValueError: a parameter is global already.
@@ -108,13 +121,15 @@ class GatheredParameters:
         places: dict[Parameter, Places],
         layout: Layout,
         precision: Precision,
-        regathers: bool,
+        regathers: bool | None,
     ) -> None:
         self.parameters = list(places)
         self.precision = precision
         self.regathers = regathers
         self.averages = True
         self.divisor: float | None = None
+        self.family: list[GatheredParameters] = [self]
+        self.is_inner = False
         self._places = list(places.values())
         self._waiting: list[Tensor | None] = [None] * len(places)
         self._again: Sequence[Tensor] | None = None  # gathered for the backward pass
@@ -128,6 +143,11 @@ class GatheredParameters:
                 placement = layout.placement_of(parameter)
                 whole = parameter.data.to_global(placement, [BROADCAST] * placement.ndim)
                 parameter.data = whole.to_global(sbp=layout.signatures(parameter, placement))
+                _gathered[id(parameter)] = parameter
+
+    def join(self, family: list[GatheredParameters], root: GatheredParameters | None) -> None:
+        """Belong to a root and to the modules below it."""
+        self.family, self.is_inner = family, self is not root
 
     # --- forward
 
@@ -156,14 +176,16 @@ class GatheredParameters:
         self.install(tensors)
         try:
             # Hooks of others that are at work, such as those of checkpointing, save nothing either.
-            regathers = self.regathers and MODE.enabled and not MODE.saved_hooks
+            is_asked = self.is_inner if self.regathers is None else self.regathers
+            regathers = is_asked and MODE.enabled and not MODE.saved_hooks
             with packing(_Regathering(self, tensors)) if regathers else nullcontext():
                 results = forward(*args, **kwargs)
         finally:
             self.install(self.parameters)
         results = cast_all(results, self.precision.outputs)
         for tensor in tensors_in(results):
-            if tensor is not None and tensor.requires_grad:
+            # A leaf that passes through outlives the pass, and would keep one more hook of each.
+            if tensor is not None and tensor.requires_grad and not tensor.is_leaf:
                 tensor.register_hook(partial(self._before_backward, None if regathers else tensors))
         return results
 
@@ -190,14 +212,40 @@ class GatheredParameters:
     def reduce(self, grads: Sequence[Tensor | None]) -> list[Tensor | None]:
         """Return the parts of the means of gradients; None where there is none, or not yet."""
         self._after_backward()
-        waiting = [_sum(*pair) for pair in zip(self._waiting, grads, strict=True)]
+        sums = [_sum(*pair) for pair in zip(self._take_waiting(), grads, strict=True)]
         if not self.averages:
-            self._waiting = waiting
-            return [None] * len(waiting)
+            self._keep_waiting(sums)
+            return [None] * len(sums)
+        call_after_backward(self._flush)
+        return self._means(sums)
+
+    def _take_waiting(self) -> list[Tensor | None]:
+        """Return the sums of gradients that are not averaged yet, and keep none."""
+        waiting = self._waiting
         self._waiting = [None] * len(waiting)
+        return waiting
+
+    def _keep_waiting(self, sums: list[Tensor | None]) -> None:
+        self._waiting = sums
+
+    def _flush(self) -> None:
+        """Average what waits in groups that had no part in the backward pass."""
+        for group in self.family:
+            if group.averages:
+                group._deposit_waiting()
+
+    def _deposit_waiting(self) -> None:
+        sums = self._take_waiting()
+        if all(grad is None for grad in sums):
+            return
+        with no_grad():
+            for parameter, mean in zip(self.parameters, self._means(sums), strict=True):
+                parameter.grad = _sum(parameter.grad, mean)
+
+    def _means(self, sums: Sequence[Tensor | None]) -> list[Tensor | None]:
         return [
             None if grad is None else self._mean(parameter, grad)
-            for parameter, grad in zip(self.parameters, waiting, strict=True)
+            for parameter, grad in zip(self.parameters, sums, strict=True)
         ]
 
     def _mean(self, parameter: Parameter, grad: Tensor) -> Tensor:
@@ -234,6 +282,43 @@ class GatheredParameters:
                         parameter.data = _part(local.detach(), parameter)
                         if with_grads and local.grad is not None:
                             parameter.grad = _part(local.grad, parameter)
+
+
+class WrappedParameters(GatheredParameters):
+    """The parameters of a wrapper: each has a gradient after a backward pass, as PyTorch's have.
+
+    Sums of gradients that wait for the mean are the parameters' gradients meanwhile, so that
+    whatever clears gradients clears them: global tensors whose parts are summands.
+    """
+
+    def _take_waiting(self) -> list[Tensor | None]:
+        waiting = super()._take_waiting()
+        for i, parameter in enumerate(self.parameters):
+            grad = None if parameter._grad is ZERO_GRAD else parameter._grad
+            if grad is None:
+                waiting[i] = None
+            elif PARTIAL_SUM in grad.sbp:
+                waiting[i] = grad.to_local()
+                parameter.grad = None
+        return waiting
+
+    def _keep_waiting(self, sums: list[Tensor | None]) -> None:
+        super()._keep_waiting(sums)
+        for i, (parameter, grad) in enumerate(zip(self.parameters, sums, strict=True)):
+            if grad is not None and (parameter._grad is None or parameter._grad is ZERO_GRAD):
+                self._waiting[i] = None
+                placement = parameter.placement
+                parameter._grad = grad.to(parameter.dtype).to_global(
+                    placement, [PARTIAL_SUM] * placement.ndim, check_meta=False
+                )
+
+    def _means(self, sums: Sequence[Tensor | None]) -> list[Tensor | None]:
+        # Ranks that ran different branches have gradients of different parameters.
+        filled = [
+            _zeros_like(parameter) if grad is None and parameter.requires_grad else grad
+            for parameter, grad in zip(self.parameters, sums, strict=True)
+        ]
+        return super()._means(filled)
 
 
 class _Gather(Function):
@@ -279,6 +364,11 @@ def _part(local: Tensor, like: Parameter) -> Tensor:
     placement = like.placement
     copies = local.to(like.dtype).to_global(placement, [BROADCAST] * placement.ndim)
     return copies.to_global(sbp=like.sbp)
+
+
+def _zeros_like(parameter: Parameter) -> Tensor:
+    device = parameter.placement.type
+    return flow.zeros(parameter.shape, dtype=parameter.dtype, device=device)
 
 
 def _sum(first: Tensor | None, second: Tensor | None) -> Tensor | None:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.distributed.groups import get_rank
+from oneflow.distributed.groups import ProcessGroup, get_rank, group_ranks
+from oneflow.distributed.objects import broadcast_object_list
 from oneflow.mock_torch.pytorch.distributed.fsdp.api import StateDictSettings, StateDictType
 from oneflow.mock_torch.pytorch.distributed.fsdp.gathering import whole
 from oneflow.mock_torch.pytorch.utils._pytree import tree_map
@@ -56,7 +57,7 @@ def _before_loading(wrapper: Any, state: dict[str, Any], prefix: str, *others: A
         name = key.removeprefix(prefix)
         value = state.pop(key)
         parameter = names.get(name)
-        if is_local and parameter is not None and isinstance(value, Tensor):
+        if is_local and parameter is not None and parameter.is_global and isinstance(value, Tensor):
             value = value.to_global(parameter.placement, parameter.sbp)
         state[prefix + PREFIX + name] = value
 
@@ -114,7 +115,11 @@ def optimizer_state(
 
 
 def optimizer_state_to_load(
-    model: Module, optimizer: Optimizer, named: Mapping[str, Any]
+    model: Module,
+    optimizer: Optimizer,
+    named: Mapping[str, Any],
+    settings: StateDictSettings,
+    group: ProcessGroup | None,
 ) -> dict[str, Any]:
     """Return the state of an optimizer by its numbers of parameters.
 
@@ -122,12 +127,22 @@ def optimizer_state_to_load(
         model: the module.
         optimizer: its optimizer.
         named: the state by the names of parameters.
+        settings: what it holds of tensors.
+        group: the ranks that get the state where only the first one has it.
     """
+    if getattr(settings.optim_state_dict_config, "rank0_only", False):
+        given = [named]
+        broadcast_object_list(given, group_ranks(group)[0], group)
+        named = given[0]
+    is_local = settings.state_dict_type is StateDictType.LOCAL_STATE_DICT
     saved = optimizer.state_dict()
     numbers = _numbers(model, optimizer, saved)
     options = {name: group for group in named["param_groups"] for name in group["params"]}
     state = {
-        number: {key: _like(value, parameter) for key, value in named["state"][name].items()}
+        number: {
+            key: _to_global(value, parameter) if is_local and parameter.is_global else value
+            for key, value in named["state"][name].items()
+        }
         for number, (parameter, name) in numbers.items()
         if name in named["state"]
     }
@@ -138,9 +153,8 @@ def optimizer_state_to_load(
     return {"state": state, "param_groups": groups}
 
 
-def _like(value: Any, parameter: Tensor) -> Any:
-    """A tensor of an optimizer's state; a part becomes global as its parameter is."""
-    is_part = isinstance(value, Tensor) and parameter.is_global and not value.is_global
-    if is_part and value.ndim and value.shape == parameter.to_local().shape != parameter.shape:
-        return value.to_global(parameter.placement, parameter.sbp)
-    return value
+def _to_global(value: Any, like: Tensor) -> Any:
+    """A tensor of an optimizer's state as global as a parameter is; numbers stay as they are."""
+    if not isinstance(value, Tensor) or value.ndim == 0:
+        return value
+    return value.to_global(like.placement, like.sbp)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, ClassVar
 
 from oneflow.module.module import Module
@@ -205,7 +206,9 @@ def wrap_children(
         chosen.pop(root, None)
         wrap_chosen(root, chosen, wrapper)
     else:
-        _recursive_wrap(root, policy, wrapper, ignored, set(), only_wrap_children=True, **options)
+        _recursive_wrap(
+            root, policy, partial(wrapper, **options), ignored, set(), only_wrap_children=True
+        )
 
 
 def wrap_chosen(
@@ -223,7 +226,9 @@ def wrap_chosen(
         done: modules that have been visited, and what takes their place.
     """
     done = {} if done is None else done
-    for name, child in list(root.named_children()):
+    for name, child in list(root._modules.items()):
+        if child is None:
+            continue
         if child not in done:
             wrap_chosen(child, chosen, wrapper, done)
             done[child] = wrapper(child, **chosen[child]) if child in chosen else child
