@@ -193,11 +193,74 @@ FACTS = {
         f.nested.nested_tensor([f.ones(2, 3), f.ones(1, 5)]), 0.0
     ).tolist(),
     "writes": lambda f, s, j: [x.tolist() for x in s.detach().clone().mul_(0).unbind()],
+    "padded without components": lambda f, s, j: f.nested.to_padded_tensor(
+        f.nested.nested_tensor([]), 0.0
+    ).tolist(),
     "writes by keyword": lambda f, s, j: [
         x.tolist() for x in j.detach().clone().add_(other=j.detach(), alpha=2).unbind()
     ],
     "types by keyword": lambda f, s, j: s.type_as(other=s.double()).element_size(),
 }
+
+
+# Gradients of nested leaves. PyTorch takes them where it takes other leaves.
+GRADIENTS = {
+    "grad": lambda f, x: f.autograd.grad((x * x).sum(), [x])[0],
+    "grad of nested": lambda f, x: f.autograd.grad(x * x, x, grad_outputs=f.ones_like(x))[0],
+    "backward to inputs": lambda f, x: ((x * x).sum().backward(inputs=[x]), x.grad)[1],
+    "materialized": lambda f, x: f.autograd.grad(
+        f.ones((), requires_grad=True) * 2, x, materialize_grads=True, allow_unused=True
+    )[0],
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_of_nested_leaves_are_pytorchs(name):
+    def gradients(f):
+        parts = [f.tensor(part) for part in arrays(*LENGTHS)]
+        x = f.nested.nested_tensor(parts, layout=f.jagged, requires_grad=True)
+        return [part.tolist() for part in GRADIENTS[name](f, x).unbind()]
+
+    assert gradients(flow) == gradients(torch)
+
+
+@pytest.mark.parametrize("use", [flow.nn.Parameter, lambda x: flow.optim.SGD([x], lr=0.1)])
+def test_parameters_are_refused_when_they_are_made(use):
+    x = flow.nested.nested_tensor(arrays(1, 2), requires_grad=True)
+    with pytest.raises(TypeError, match="NestedTensor"):
+        use(x)
+
+
+# Offsets and lengths of five rows.
+DIVISIONS = {
+    "offsets": ([0, 2, 5], None),
+    "gaps": ([0, 2, 5], [1, 2]),
+    "lengths": (None, [2, 3]),
+    "not from 0": ([1, 3, 5], None),
+    "descending": ([0, 3, 2, 5], None),
+    "not to the end": ([0, 2, 4], None),
+    "beyond the end": ([0, 2, 7], None),
+    "one offset": ([0], None),
+    "of two dimensions": ([[0, 5]], None),
+    "fractions": ([0.0, 2.0, 5.0], None),
+    "fewer offsets than lengths": ([0, 2], [2, 2]),
+    "more lengths than offsets": ([0, 2, 5], [1, 2, 1]),
+    "too short lengths": (None, [2, 2]),
+    "too long lengths": (None, [2, 9]),
+}
+
+
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_divisions_are_taken_or_refused_as_by_pytorch(name):
+    def division(f):
+        given = [None if value is None else f.tensor(value) for value in DIVISIONS[name]]
+        try:
+            x = f.nested.nested_tensor_from_jagged(f.arange(10.0).reshape(5, 2), *given)
+            return [part.tolist() for part in x.unbind()]
+        except (RuntimeError, TypeError, AssertionError):
+            return None
+
+    assert division(flow) == division(torch)
 
 
 @pytest.mark.parametrize("name", FACTS)

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from oneflow.base.composed_operand import ComposedOperandError
 from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.differentiation.backward import Edge, backward_pass
 from oneflow.differentiation.hooks import TRANSFORMS
@@ -15,6 +16,7 @@ from oneflow.primitives.operators.creation import ones
 from oneflow.primitives.operators.shape import zeros_of
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
+from oneflow.tensor.composed import ComposedTensor
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
@@ -76,6 +78,13 @@ def _roots(outputs: list[Tensor], grads: OptionalTensors) -> list[tuple[Edge, Va
             )
         roots.append(((value.node, value.output_index), _initial_gradient(output, grad, index)))
     return roots
+
+
+def _elements(given: Any) -> Any:
+    """Tensors with those of the elements in the place of tensors that are made of others."""
+    if isinstance(given, Sequence):
+        return [_elements(tensor) for tensor in given]
+    return given._elements if isinstance(given, ComposedTensor) else given
 
 
 def _initial_gradient(output: Tensor, gradient: Tensor | None, index: int) -> Value:
@@ -164,7 +173,14 @@ def backward(
             "backward() called inside a function transform such as `func.grad` or `func.vmap`, "
             "where leaves keep no gradients; call `autograd.grad` or another transform there"
         )
-    roots = _roots(_as_list(tensors, "tensors"), grad_tensors)
+    try:
+        roots = _roots(_as_list(tensors, "tensors"), grad_tensors)
+        edges = None if inputs is None else _targets(_as_list(inputs, "inputs"))
+    except ComposedOperandError:
+        given = (_elements(value) for value in (tensors, grad_tensors, inputs))
+        tensors, grad_tensors, inputs = given
+        backward(tensors, grad_tensors, retain_graph, create_graph, inputs=inputs)
+        return
     if _INITIAL_GRADIENT.change is not None:
         roots = [(edge, _INITIAL_GRADIENT.change(gradient)) for edge, gradient in roots]
     keep = bool(retain_graph or create_graph)
@@ -174,7 +190,6 @@ def backward(
     targets = _as_list(inputs, "inputs")
     if not targets:
         raise RuntimeError("`inputs` argument to `backward` cannot be empty.")
-    edges = _targets(targets)
     for tensor in targets:
         tensor.retain_grad()  # changes nothing for leaves
     backward_pass(roots, keep_graph=keep, create_graph=create_graph, targets=edges, deposit=True)
@@ -226,14 +241,19 @@ def grad(
     elif not allow_unused and materialize_grads:
         raise ValueError("`materialize_grads=True` needs `allow_unused` True or left out")
     variables = _as_list(inputs, "inputs")
-    roots = _roots(_as_list(outputs, "outputs"), grad_outputs)
     if not variables:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    try:
+        roots = _roots(_as_list(outputs, "outputs"), grad_outputs)
+        targets = _targets(variables)
+    except ComposedOperandError:
+        options = (retain_graph, create_graph, allow_unused, False, materialize_grads)
+        return _composed_grad(outputs, variables, grad_outputs, options)
     grads = backward_pass(
         roots,
         keep_graph=bool(retain_graph or create_graph),
         create_graph=create_graph,
-        targets=_targets(variables),
+        targets=targets,
     )
     if None in grads and not allow_unused:
         raise RuntimeError(
@@ -249,6 +269,19 @@ def grad(
             for variable, gradient in zip(variables, results, strict=True)
         ]
     return tuple(results)
+
+
+def _composed_grad(
+    outputs: Tensors, inputs: list[Tensor], grad_outputs: OptionalTensors, options: tuple
+) -> tuple[Tensor | None, ...]:
+    """`grad` of tensors of which some are made of others."""
+    found = grad(_elements(outputs), _elements(inputs), _elements(grad_outputs), *options)
+    return tuple(
+        like.with_values(values)
+        if values is not None and isinstance(like, ComposedTensor)
+        else values
+        for like, values in zip(inputs, found, strict=True)
+    )
 
 
 def derivatives(

@@ -9,6 +9,7 @@ from oneflow.base.dtype import DType, get_default_dtype
 from oneflow.base.placement import DeviceOrSharding
 from oneflow.functional.creation.options import choose_device, new_shape
 from oneflow.primitives.operators.creation import zeros
+from oneflow.tensor.composed import ComposedTensor
 from oneflow.tensor.subclasses import call_as_it_is
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import device_or_sharding, import_array
@@ -37,6 +38,11 @@ class Parameter(Tensor):
             return new_parameter((0,), requires_grad=requires_grad)
         if not isinstance(data, Tensor):
             raise TypeError(f"Parameter(): `data` must be a Tensor, got {type(data).__name__}")
+        if isinstance(data, ComposedTensor):
+            raise TypeError(
+                f"Parameter(): `data` must be a tensor of one array, got {type(data).__name__};"
+                " make a parameter of its values"
+            )
         parameter = object.__new__(cls)
         parameter._value = unwrap(data).alias()
         differentiable = data.dtype.is_floating_point or data.dtype.is_complex

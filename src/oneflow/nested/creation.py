@@ -126,14 +126,15 @@ def nested_tensor_from_jagged(
 
     Args:
         values: the components, joined in one dimension.
-        offsets: where each begins, and the end; by default computed from `lengths`.
+        offsets: where each begins, from 0, and the end; by default computed from `lengths`.
         lengths: their lengths, if something lies between them.
         jagged_dim: the dimension of the result in which they differ, by default 1.
         min_seqlen: without effect.
         max_seqlen: without effect.
 
     Raises:
-        RuntimeError: neither offsets nor lengths are given.
+        RuntimeError: neither offsets nor lengths are given, or they do not divide the values.
+        ValueError: the values have no such dimension.
 
     Example:
         >>> import oneflow as flow
@@ -142,22 +143,50 @@ def nested_tensor_from_jagged(
         >>> [part.tolist() for part in x.unbind()]
         [[[0, 1]], [[2, 3], [4, 5]]]
     """
-    if offsets is None and lengths is None:
+    place = 1 if jagged_dim is None else jagged_dim
+    if not 1 <= place <= values.ndim:
+        raise ValueError(f"`jagged_dim` must be from 1 to {values.ndim}, got {place}")
+    starts, counts = _starts_and_counts(offsets, lengths, values.shape[place - 1])
+    like = _parts_of(Layout.jagged, values, place)
+    if place == 1 and (lengths is None or offsets is None):
+        shapes = tuple((count, *values.shape[1:]) for count in counts)
+        return nested(Parts(values.reshape(-1), shapes, like.layout, like.ragged, place))
+    pairs = zip(starts, counts, strict=False)  # the last start is the end
+    return join([values.narrow(place - 1, start, count) for start, count in pairs], like)
+
+
+def _starts_and_counts(
+    offsets: Tensor | None, lengths: Tensor | None, extent: int
+) -> tuple[list[int], list[int]]:
+    """The places where components begin, with the end, and their lengths."""
+    for name, given in (("offsets", offsets), ("lengths", lengths)):
+        if given is not None and (given.ndim != 1 or given.dtype.is_floating_point):
+            raise RuntimeError(
+                f"`{name}` must have integers in one dimension, got {given.dtype} of shape"
+                f" {tuple(given.shape)}"
+            )
+    if offsets is not None and lengths is not None:
+        if len(offsets) != len(lengths) + 1:
+            raise RuntimeError(
+                "`offsets` must have one element more than `lengths`, got"
+                f" {len(offsets)} and {len(lengths)}"
+            )
+        return offsets.tolist(), lengths.tolist()
+    if offsets is not None:
+        starts = offsets.tolist()
+    elif lengths is not None:
+        starts = list(itertools.accumulate(lengths.tolist(), initial=0))
+    else:
         raise RuntimeError(
             "nested_tensor_from_jagged(): At least one of offsets or lengths is required."
         )
-    place = jagged_dim or 1
-    counts = [] if lengths is None else lengths.tolist()
-    starts = [sum(counts[:n]) for n in range(len(counts))] if offsets is None else offsets.tolist()
-    if lengths is None:
-        counts = [end - start for start, end in itertools.pairwise(starts)]
-    like = _parts_of(Layout.jagged, values, place)
-    is_whole = place == 1 and lengths is None and starts[0] == 0 and starts[-1] == values.shape[0]
-    if is_whole:
-        shapes = tuple((count, *values.shape[1:]) for count in counts)
-        return nested(Parts(values.reshape(-1), shapes, like.layout, like.ragged, place))
-    pairs = zip(starts, counts, strict=False)
-    return join([values.narrow(place - 1, start, count) for start, count in pairs], like)
+    counts = [end - start for start, end in itertools.pairwise(starts)]
+    if min(counts, default=-1) < 0 or starts[0] != 0 or starts[-1] != extent:
+        raise RuntimeError(
+            f"`offsets` must ascend from 0 to {extent}, the size of `values`, and `lengths` add up"
+            f" to it, got offsets {starts}"
+        )
+    return starts, counts
 
 
 def narrow(

@@ -63,6 +63,8 @@ def to_padded_tensor(
             " a tensor of one size needs no padding"
         )
     parts = input._parts
+    if not parts.shapes and output_size is None:
+        return parts.values
     needed = largest(parts)
     sizes = needed if output_size is None else tuple(output_size)[1:]
     fits = len(sizes) == len(needed) and all(a >= b for a, b in zip(sizes, needed, strict=True))

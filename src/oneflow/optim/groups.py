@@ -123,6 +123,12 @@ def tensors_of(params: Any, computed_allowed: bool = False) -> list[Tensor]:
                 f"optimizer can only optimize Tensors, but parameter {index} is "
                 f"{type(tensor).__name__}"
             )
+        if tensor.is_nested:
+            raise TypeError(
+                f"optimizers update tensors of one array, but parameter {index} is "
+                f"{type(tensor).__name__}; give the tensor of its values, and make it of that "
+                "tensor in every step"
+            )
         if not (computed_allowed or tensor.is_leaf):
             raise ValueError(
                 f"can't optimize a non-leaf Tensor: parameter {index} was computed; use a leaf "

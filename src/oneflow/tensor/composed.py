@@ -14,13 +14,17 @@ class ComposedTensor(Tensor):
     """Base of tensors that are made of others: dtype, device and history are those of the values.
 
     A class defines `_value`, which raises the error by which `functional.registry` finds the
-    functions of that class, and ``_elements``, the tensor of the values.
+    functions of that class, ``_elements``, the tensor of the values, and `with_values`.
     """
 
     __torch_function__ = staticmethod(call_as_it_is)
 
     @property
     def _elements(self) -> Tensor:
+        raise NotImplementedError
+
+    def with_values(self, values: Tensor) -> ComposedTensor:
+        """Return a tensor of other values in the same places."""
         raise NotImplementedError
 
     @property
