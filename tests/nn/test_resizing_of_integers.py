@@ -1,4 +1,4 @@
-"""Images of bytes are resized to the nearest whole numbers, as by PyTorch."""
+"""Integers are resized to the nearest whole numbers, as by PyTorch, or refused."""
 
 from __future__ import annotations
 
@@ -44,3 +44,33 @@ def test_other_integers_are_rounded(dtype):
     means = flow.nn.functional.interpolate(x.double(), 8, mode="linear")
     assert found.tolist() == (means + 0.5).floor().long().tolist()
     assert found.dtype is x.dtype
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64"])
+def test_the_largest_and_smallest_integers_stay_so(dtype):
+    limits = np.iinfo(dtype)
+    x = np.array([[[limits.min] * 2], [[limits.max] * 2]], dtype)
+    found = flow.nn.functional.interpolate(flow.tensor(x), 4, mode="linear").numpy()
+    # Means of int64 are float64, which has no larger number below 2**63.
+    largest = min(limits.max, 2**63 - 1024)
+    assert found.tolist() == [[[limits.min] * 4], [[largest] * 4]]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "int64"])
+@pytest.mark.parametrize("size", [(5, 7), (5, 6), (1, 1), (1, 7), (2, 3)], ids=str)
+def test_areas_of_integers_are_refused(dtype, size):
+    for framework in (torch, flow):
+        x = framework.ones(1, 2, 5, 7, dtype=getattr(framework, dtype))
+        with pytest.raises(RuntimeError):
+            framework.nn.functional.interpolate(x, size, mode="area")
+        with pytest.raises(RuntimeError):
+            framework.nn.functional.adaptive_avg_pool2d(x, size)
+
+
+@pytest.mark.parametrize("size", [(5, 7), (2, 3)], ids=str)
+def test_means_of_truth_values_are_refused(size):
+    for framework in (torch, flow):
+        x = framework.ones(1, 2, 5, 7, dtype=framework.bool)
+        for mode in ("bilinear", "bicubic"):
+            with pytest.raises(NotImplementedError):
+                framework.nn.functional.interpolate(x, size, mode=mode)

@@ -89,6 +89,17 @@ def test_rotary_in_a_graph_and_its_gradient() -> None:
     close(x.grad, x.numpy())
 
 
+@pytest.mark.parametrize("mode", ["plane", "interval"])
+def test_angles_of_double_precision(mode: str) -> None:
+    x = np.random.default_rng(0).standard_normal((1, 1, 1, SIZE))
+    positions = np.full((1, 1, 1), 100_003)
+    found = _C.fused_apply_rotary_emb(
+        flow.tensor(x), position_ids=flow.tensor(positions), x_layout="BMHK", mode=mode
+    )
+    right = expected(x, positions, SIZE, mode=mode, base=1e4)
+    np.testing.assert_allclose(found.numpy(), right, rtol=1e-9, atol=1e-9)
+
+
 X = flow.ones(BATCH, LENGTH, HEADS, SIZE)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from oneflow.base.dtype import float32, float64
 from oneflow.builtins.layouts import PLAIN, check_layout, heads_of, to_layout
 from oneflow.functional.creation.factory_functions import arange
 from oneflow.functional.registry import function
@@ -102,7 +103,8 @@ def _waves(
                 f"{list(sin.shape)}"
             )
         return cos[positions].unsqueeze(1), sin[positions].unsqueeze(1)
-    pairs = arange(size // 2, device=x.device)
+    dtype = float64 if x.dtype is float64 else float32
+    pairs = arange(size // 2, dtype=dtype, device=x.device)
     frequencies = base ** (-2 * pairs / size)
     angles = positions.unsqueeze(-1) * frequencies
     both = cat([angles, angles], -1) if mode == "plane" else angles.repeat_interleave(2, -1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, overload
 
+from oneflow.base.dtype import Category
 from oneflow.base.shape import is_several
 from oneflow.functional.nn.spatial import (
     batched,
@@ -81,8 +82,17 @@ def _even_windows(
 
 
 def adaptive_average(input: Tensor, output_size: Any, data_format: str, count: int) -> Tensor:
-    """Average pooling of `count` spatial dimensions to `output_size`."""
+    """Average pooling of `count` spatial dimensions to `output_size`.
+
+    Raises:
+        NotImplementedError: the input holds integers, whose means are none.
+    """
     name = f"adaptive_avg_pool{count}d"
+    if input.dtype.category in (Category.INTEGER, Category.BOOL):
+        raise NotImplementedError(
+            f"{name}: `input` must be floating point, got {input.dtype!r}; convert it first, for "
+            "example by `.float()`"
+        )
     _require_dimensions(input, output_size, name)
     input, was_unbatched = batched(input, count, name)
     dims = spatial_dims(count, data_format)

@@ -59,7 +59,7 @@ def interpolate(
 
     Raises:
         ValueError: arguments that do not go together.
-        NotImplementedError: `mode` does not work for the input's number of dimensions.
+        NotImplementedError: `mode` does not work for the input's number of dimensions or dtype.
 
     Example:
         >>> import oneflow as flow
@@ -79,6 +79,11 @@ def interpolate(
         kind = f"smooth-{kind}"
     if kind == "area":
         return adaptive_average(input, sizes, "channels_first", count)
+    if input.dtype.category is Category.BOOL and not kind.startswith("nearest"):
+        raise NotImplementedError(
+            f"interpolate: `input` of the mode {mode!r} must hold numbers, got {input.dtype!r}; "
+            "convert it, or use the mode 'nearest'"
+        )
     require_elements("interpolate", (1, *input.shape[1:2]))
     require_sizes("interpolate", input, range(2, input.ndim), sizes)
     resized = input
@@ -105,8 +110,11 @@ def _resampled(input: Tensor, dim: int, resampling: Resampling) -> Tensor:
         return call(resample, input, dim=dim, resampling=resampling)
     wide = float32 if dtype.itemsize == 1 else float64
     limits = iinfo(dtype)
+    highest = float(limits.max)
+    if highest > limits.max:  # 2**63, which int64 cannot hold
+        highest = math.nextafter(highest, 0.0)
     means = call(resample, input.to(wide), dim=dim, resampling=resampling)
-    return (means + 0.5).floor().clamp(limits.min, limits.max).to(dtype)
+    return (means + 0.5).floor().clamp(limits.min, highest).to(dtype)
 
 
 @function(method=False, namespace="nn.functional")
