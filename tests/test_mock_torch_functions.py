@@ -49,6 +49,20 @@ def test_products_of_groups_keep_groups_apart():
     assert biased.tolist() == [[2.0], [2.0]]
 
 
+@pytest.mark.parametrize(
+    ("ends", "bad"), [([2, 1], 1), ([-1, 2], -1), ([1, 9], 9), ([2**32 + 1, 3], 2**32 + 1)]
+)
+@pytest.mark.parametrize("shapes", [[(3, 1), (2, 1, 1)], [(2, 1, 1), (1, 3)], [(1, 3), (3, 1)]])
+def test_ends_of_groups_are_in_order(shapes, ends, bad):
+    grouped_mm = in_place_of("torch.nn.functional").grouped_mm
+    a, b = (flow.ones(*shape) for shape in shapes)
+    text = f"ascending order, from 0 to 3, got {bad}"
+    with pytest.raises(IndexError, match=text):
+        grouped_mm(a, b, offs=flow.tensor(ends)).numpy()
+    for seen in ([0, 0], [0, 3], [2, 2]):
+        assert grouped_mm(a, b, offs=flow.tensor(seen)).sum().item() == seen[1]
+
+
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("count", [1, 2, 3, 6, 7])
 def test_associative_scans(count, reverse):

@@ -152,10 +152,19 @@ def scaled_weights(q, k, v, mask):
     return (F.softmax(product(q, k), dim=-1) * 2) @ v
 
 
+def hidden_by_nan(q, k, v, mask):
+    return F.softmax(product(q, k).masked_fill(~mask, math.nan), dim=-1) @ v
+
+
+def shown_or_nan(q, k, v, mask):
+    nan = flow.full([], math.nan)
+    return F.softmax(flow.where(mask, product(q, k), nan), dim=-1) @ v
+
+
 OTHERS = (
     other_dimension, weights_returned, scores_read, narrower_weights, wider_values, mask_scaled,
     two_masks, scaled_by_a_tensor, added_to_columns, learned_bias, broadcast_keys,
-    channels_dropped, scaled_weights,
+    channels_dropped, scaled_weights, hidden_by_nan, shown_or_nan,
 )  # fmt: skip
 
 

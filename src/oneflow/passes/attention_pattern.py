@@ -219,15 +219,20 @@ class AttentionFinder:
             yield from ((position, factor, None) for position, factor in self._scaled(instruction))
         elif primitive is where:
             condition, shown, hidden = operands
-            if (fill := self._known.constant(hidden)) is not None:
+            if (fill := self._fill(hidden)) is not None:
                 yield 1, 1.0, Mask(condition, keep_if, fill)
-            if (fill := self._known.constant(shown)) is not None:
+            if (fill := self._fill(shown)) is not None:
                 yield 2, 1.0, Mask(condition, drop_if, fill)
         elif primitive is add:
             yield 0, 1.0, Mask(operands[1], None, -math.inf)
             yield 1, 1.0, Mask(operands[0], None, -math.inf)
         elif primitive is add_scaled and (factor := self._known.constant(operands[2])) is not None:
             yield 1, factor, Mask(operands[0], None, -math.inf)
+
+    def _fill(self, number: int) -> float | None:
+        """The score that a value puts in place of others; None: it is not one that hides them."""
+        fill = self._known.constant(number)
+        return None if fill is None or math.isnan(fill) else fill
 
     def _scaled(self, instruction: Instruction) -> Iterator[tuple[int, float]]:
         """The operands that are scaled by a constant, each with its factor."""

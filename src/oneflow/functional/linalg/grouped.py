@@ -39,6 +39,7 @@ def grouped_mm(
     Raises:
         ValueError: `offs` is missing, or given where both operands have groups.
         RuntimeError: shapes or dtypes do not fit.
+        IndexError: an end is before the last one, negative or too large.
 
     Example:
         >>> import oneflow as flow

@@ -19,6 +19,20 @@ _OVER_ROWS = lax.RaggedDotDimensionNumbers(
 )
 
 
+def _find_bad_end(ends, rows):
+    """Return whether an end is before the last one, or behind the rows, and the first such end."""
+    ends = ends.astype(jnp.int64)
+    bad = (jnp.diff(ends, prepend=jnp.zeros(1, jnp.int64)) < 0) | (ends > rows)
+    return jnp.any(bad), ends[jnp.argmax(bad)]
+
+
+def _end_error(value, attributes, in_specs):
+    return IndexError(
+        f"`offs` of `grouped_mm` must be ends of groups in ascending order, from 0 to "
+        f"{in_specs[0].shape[0]}, got {value} out of order or range"
+    )
+
+
 def _sizes(ends):
     ends = ends.astype(jnp.int32)
     return jnp.diff(ends, prepend=jnp.zeros(1, jnp.int32))
@@ -53,6 +67,8 @@ grouped_outer = primitive(
     precision=Precision.HALF,
     interpret=False,
 )
+grouped_matmul.checked(lambda x, weight, ends: _find_bad_end(ends, x.shape[0]), _end_error)
+grouped_outer.checked(lambda x, y, ends: _find_bad_end(ends, x.shape[0]), _end_error)
 grouped_matmul.gradient(
     x=lambda g, weight, ends: grouped_matmul(g, swap_last(weight), ends),
     weight=lambda g, x, ends: grouped_outer(x, g, ends),
