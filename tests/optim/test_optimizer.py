@@ -398,11 +398,40 @@ def test_rmsprop_adds_eps_within_the_root(centered, momentum):
 
 def test_nesterov_with_dampening():
     one = tensor(1.0)
-    optimizer = flow.optim.SGD([one], lr=1.0, nesterov=True, momentum=0.5, dampening=0.2)
+    group = {"params": [one], "dampening": 0.2}
+    optimizer = flow.optim.SGD([group], lr=1.0, nesterov=True, momentum=0.5)
     for value in (1 - 1.5, -0.5 - (1 + 0.5 * 1.3)):
         one.grad = flow.ones(1)
         optimizer.step()
         assert one.item() == pytest.approx(value)
+
+
+NESTEROV = [
+    ({}, {}),
+    ({"momentum": 0.5}, {}),
+    ({}, {"momentum": 0.5}),
+    ({"momentum": 0.0}, {"momentum": 0.5}),
+    ({"dampening": 0.2}, {"momentum": 0.5}),
+    ({"dampening": 0.0}, {"momentum": 0.5, "dampening": 0.2}),
+    ({"nesterov": False}, {}),
+]
+
+
+@pytest.mark.parametrize(("group", "options"), NESTEROV)
+def test_what_nesterov_goes_with(group, options):
+    def outcome(framework):
+        try:
+            framework.optim.SGD(
+                [{"params": [framework.nn.Parameter(framework.ones(1))], **group}],
+                lr=1.0,
+                nesterov=True,
+                **options,
+            )
+        except ValueError as error:
+            return type(error)
+        return None
+
+    assert outcome(flow) is outcome(torch)
 
 
 def test_lr_scale_of_a_group_multiplies_its_learning_rate():

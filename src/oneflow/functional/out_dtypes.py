@@ -5,8 +5,8 @@ from __future__ import annotations
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import DType
 
-# Functions that compute in the dtype of `out`, and cast nothing; those of arithmetic, comparisons
-# and functions of real numbers cast where PyTorch's rules of promotion allow it.
+# Functions whose `out` must have the dtype that the result has without it; those of arithmetic,
+# comparisons and functions of real numbers cast where PyTorch's rules of promotion allow it.
 _NAMES_WITHOUT_CASTS = """
     addbmm addmm addmv amax amin argmax argmin baddbmm bitwise_not bmm bucketize chain_matmul
     conj_physical cross diag diagonal_copy dot expand_copy float_power floor ceil frac gather
@@ -15,10 +15,20 @@ _NAMES_WITHOUT_CASTS = """
     narrow_copy neg nonzero nonzero_static permute_copy quantile renorm round scatter scatter_add
     scatter_reduce searchsorted select_copy sgn sign signbit slice_scatter squeeze_copy t_copy take
     take_along_dim tensordot transpose_copy tril triu trunc unsqueeze_copy vdot where
-    cholesky det eigvalsh inv matrix_power multi_dot solve solve_triangular svdvals vecdot
+    cholesky det eigvalsh inv log_softmax matrix_norm matrix_power multi_dot norm softmax solve
+    solve_triangular svdvals vecdot vector_norm
 """
 _WITHOUT_CASTS = frozenset(_NAMES_WITHOUT_CASTS.split())
 _TRUTH_VALUES = frozenset(("all", "any"))
+
+
+def says_dtype(name: str) -> bool:
+    """Return whether `out=` says the `dtype` of a function that takes one, where it is left out.
+
+    Args:
+        name: the function's name.
+    """
+    return name not in _WITHOUT_CASTS
 
 
 def check_out_dtype(out: DType, result: DType, name: str, is_one_of_several: bool) -> None:
@@ -37,6 +47,8 @@ def check_out_dtype(out: DType, result: DType, name: str, is_one_of_several: boo
         return
     if name in _TRUTH_VALUES:
         allowed = out is dt.uint8
+    elif name == "abs":  # of complex numbers, which is not told apart here
+        allowed = out.is_complex
     else:
         allowed = not is_one_of_several and name not in _WITHOUT_CASTS
     if not allowed:

@@ -26,7 +26,7 @@ from oneflow.base.parameters import Parameters, parameters_of
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.base.suggestions import did_you_mean
 from oneflow.base.traceback import hide_internal_frames
-from oneflow.functional.out_dtypes import check_given_dtype, check_out_dtype
+from oneflow.functional.out_dtypes import check_given_dtype, check_out_dtype, says_dtype
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach, attach_inplace, cast_value, write_result
@@ -194,7 +194,7 @@ def _accept_keyword_aliases(
     writes_back = inplace and "inplace" not in parameter_names
     first = parameter_names[0]
     defaults = body.__defaults__ or ()
-    dtype_place = _place_of_dtype(parameters, defaults)
+    dtype_place = _place_of_dtype(body.__name__.removesuffix("_"), parameters, defaults)
     takes_reduction = "reduction" in parameter_names and "size_average" not in parameter_names
     is_creation = {"device", "requires_grad"}.issubset(parameter_names)
     options = [name for name in _CREATION_OPTIONS if is_creation and name not in parameter_names]
@@ -256,11 +256,14 @@ def _make_clear(error: Exception, name: str, body: Callable) -> None:
     hide_internal_frames(error)
 
 
-def _place_of_dtype(parameters: Parameters, defaults: tuple) -> float:
+def _place_of_dtype(name: str, parameters: Parameters, defaults: tuple) -> float:
     """The number of arguments before `dtype`, which `out=` says if it is left out.
 
-    It is infinite for a keyword, and -1 if the function chooses no dtype by itself.
+    It is infinite for a keyword, and -1 if the function chooses no dtype by itself, or if `out=`
+    must have the dtype that it chooses.
     """
+    if not says_dtype(name):
+        return -1
     if "dtype" in parameters.keyword_only:
         return math.inf if parameters.keyword_only["dtype"] is None else -1
     if "dtype" not in parameters.positional:

@@ -19,12 +19,12 @@ class SGD(Optimizer):
         momentum: how much of the previous direction is kept.
         dampening: how much of the new gradient is left out of the direction.
         weight_decay: factor of the L2 penalty added to the gradient.
-        nesterov: look ahead along the momentum; needs `momentum`.
+        nesterov: look ahead along the momentum; needs `momentum`, and no `dampening`.
         maximize: go up instead of down.
         fused: accepted; all updates are one program anyway.
 
     Raises:
-        ValueError: a number is negative.
+        ValueError: a number is negative, or does not go with `nesterov`.
 
     Example:
         >>> import oneflow as flow
@@ -55,8 +55,12 @@ class SGD(Optimizer):
         check_range("lr", lr, 0.0)
         check_range("momentum", momentum, 0.0)
         check_range("weight_decay", weight_decay, 0.0)
-        if nesterov and not momentum:
-            raise ValueError("`nesterov` looks ahead along the momentum: give a `momentum` above 0")
+        # Groups may have others, as in PyTorch.
+        if nesterov and (not momentum or dampening):
+            raise ValueError(
+                "`nesterov` looks ahead along the momentum: give a `momentum` above 0 and a "
+                f"`dampening` of 0, got {momentum} and {dampening}"
+            )
         defaults = {
             "lr": lr,
             "momentum": momentum,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oneflow.base.dtype import Category, DType
+from oneflow.base.dtype import Category, DType, bool_
 from oneflow.base.shape import wrap_dim
 from oneflow.functional import return_types
 from oneflow.functional.reduce.sums import sum_dtype
@@ -19,6 +19,8 @@ def _scan(primitive: Primitive, x: Tensor, dim: int, dtype: DType | None) -> Ten
     require_tensor(x, primitive.name)
     spec = x._value.spec
     result_dtype = dtype or sum_dtype(spec.dtype)
+    if result_dtype is bool_:
+        raise NotImplementedError(f"{primitive.name}: `dtype` must be of numbers, got {dtype!r}")
     return call(primitive, cast_to(x, result_dtype), dim=wrap_dim(dim, spec.ndim))
 
 
@@ -33,6 +35,9 @@ def cumsum(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
 
     Returns:
         Tensor of the same shape.
+
+    Raises:
+        NotImplementedError: `dtype` is that of truth values.
 
     Example:
         >>> import oneflow as flow
@@ -53,6 +58,9 @@ def cumprod(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
 
     Returns:
         Tensor of the same shape.
+
+    Raises:
+        NotImplementedError: `dtype` is that of truth values.
 
     Example:
         >>> import oneflow as flow
