@@ -63,6 +63,7 @@ def calls_at_import(path: Path) -> list[str]:
         statement
         for statement in statements
         if not isinstance(statement, ast.FunctionDef | ast.ClassDef)
+        and not ast.unparse(statement).startswith("if __name__ == '__main__':")
     ]
     calls = [
         ast.unparse(node.func)

@@ -38,7 +38,6 @@ NOT_DECLARED = {
         "exp2_gradient": "out",
         "square_gradient": "x",
         "square_gradient_vjp": "cotangent x",
-        "euclidean_distances_gradient": "x y",
         "pow_y_gradient": "out|g y|y out",
     },
     "a second result is a flag": {"solve": "b", "slogdet_vjp": "g1"},

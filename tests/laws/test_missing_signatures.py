@@ -53,9 +53,9 @@ NOT_DERIVED = {
         "parameters are never partial sums": "sgd_update sgdw_update",
         "so in the sample alone, by its numbers": """
             clip_norm combined_margin cosine_similarity extreme_gradient fractional_max_pool
-            gru_backward lstm_backward masked_scatter max_pool max_pool_gradient multilabel_margin
-            nll_backward pairwise_distance prod qr random_bernoulli softmax_backward total_norm
-            update_unless_failed""",
+            gru_backward largest_size_gradient lstm_backward masked_scatter max_pool
+            max_pool_gradient multilabel_margin nll_backward pairwise_distance prod qr
+            random_bernoulli softmax_backward total_norm update_unless_failed""",
         "an operand of which only the shape is read": """
             overwrite attach_moments positions normalize normalize_gradient
             normalize_second_gradient""",

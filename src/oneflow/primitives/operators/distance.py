@@ -90,7 +90,7 @@ def _largest_size_gradient(g, x, out):
 # The distance of `cdist` and `pdist` for p = infinity.
 largest_size = primitive("largest_size", lambda x: jnp.max(jnp.abs(x), -1), axes="... _ -> ...")
 _largest_size_x = primitive(
-    "largest_size_gradient", _largest_size_gradient, axes="..., ... _, ... -> ... _", linear=("g",)
+    "largest_size_gradient", _largest_size_gradient, axes="..., ... f, ... -> ... f", linear=("g",)
 )
 largest_size.gradient(x=lambda g, x, out: _largest_size_x(g, x, out))
 
@@ -128,8 +128,8 @@ euclidean_distances = primitive(
 euclidean_distances_x = primitive(
     "euclidean_distances_gradient",
     _euclidean_distances_gradient,
-    axes="... m n, ... m _, ... n _, ... m n -> ... m _",
-    linear=("g",),
+    axes="... m n, ... m f, ... n f, ... m n -> ... m f",
+    linear=("g", "x y"),
 )
 
 
