@@ -363,3 +363,17 @@ def test_hooks_get_nested_gradients():
     y.backward(flow.ones_like(y))
     assert seen == [(2, WIDTH)]
     assert x.grad.unbind()[0].tolist() == [[2.0] * WIDTH]
+
+
+@pytest.mark.parametrize("layout", ["strided", "jagged"])
+def test_components_without_elements_are_padded(layout):
+    x = flow.nested.nested_tensor([flow.ones(0, 3), flow.ones(0, 3)], layout=getattr(flow, layout))
+    assert flow.nested.to_padded_tensor(x, 0.0).shape == (2, 0, 3)
+    assert flow.nested.to_padded_tensor(x, 7.0, (2, 1, 3)).tolist() == [[[7.0] * 3]] * 2
+
+
+def test_a_nested_tensor_is_not_what_is_no_number():
+    x = flow.nested.nested_tensor([flow.ones(2), flow.ones(3)])
+    assert (x == None, x != None) == (False, True)  # noqa: E711
+    with pytest.raises(TypeError, match="unsupported operand"):
+        x + None

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import numbers
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from oneflow.base.composed_operand import NestedOperandError
 from oneflow.functional.registry import COMPOSED_CALLS, FUNCTIONS
@@ -134,8 +137,14 @@ def _is_like(other: Tensor, x: NestedTensor) -> bool:
     return isinstance(other, NestedTensor) and other._parts.shapes == x._parts.shapes
 
 
+# The types of what stands beside a nested tensor in an expression.
+_OPERANDS = (Tensor, numbers.Number, np.ndarray, np.generic)
+
+
 def _operator(name: str, reflected: bool) -> Callable[..., Any]:
     def operator(self: NestedTensor, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented
         return call(name, (other, self) if reflected else (self, other), {})
 
     return operator

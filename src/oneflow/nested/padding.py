@@ -30,7 +30,8 @@ def places(parts: Parts, sizes: Sequence[int], row_dims: int) -> Tensor:
     """
     leading = len(sizes) - row_dims
     grid = tuple(sizes[:leading])
-    rows = np.arange(len(parts.shapes) * math.prod(grid)).reshape(-1, *grid)
+    count = len(parts.shapes)
+    rows = np.arange(count * math.prod(grid)).reshape(count, *grid)
     found = [
         number_rows[tuple(slice(extent) for extent in shape[:leading])].reshape(-1)
         for number_rows, shape in zip(rows, parts.shapes, strict=True)
@@ -79,7 +80,7 @@ def to_padded_tensor(
     grid = sizes[: len(sizes) - len(row)]
     shape = (len(parts.shapes) * math.prod(grid), *row)
     whole = full(shape, padding, dtype=input.dtype, device=input.device)
-    filled = whole.index_copy(0, where, parts.values.view(-1, *row))
+    filled = whole.index_copy(0, where, parts.values.view(where.shape[0], *row))
     return filled.reshape(len(parts.shapes), *sizes)
 
 
