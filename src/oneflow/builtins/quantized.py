@@ -43,7 +43,7 @@ def groupwise_dequantize(
         >>> import oneflow as flow
         >>> x = flow.tensor([[1, 2, 3, 4]], dtype=flow.int8)
         >>> flow._C.groupwise_dequantize(x, flow.tensor([[0.5, 2.0]]), group_size=2)
-        tensor([[0.5000, 1.0000, 6.0000, 8.0000]])
+        tensor([[0.5000, 1.0000, 6.0000, 8.0000]], dtype=oneflow.float32)
     """
     if num_bits not in (4, 8) or input.dtype not in (int8, uint8):
         raise RuntimeError(
@@ -115,7 +115,7 @@ def fused_linear_with_groupwise_quantized_weight(
         >>> flow._C.fused_linear_with_groupwise_quantized_weight(
         ...     flow.ones(1, 2), w, flow.tensor([[1.0], [2.0]])
         ... )
-        tensor([[ 3., 14.]])
+        tensor([[ 3., 14.]], dtype=oneflow.float32)
     """
     weight = groupwise_dequantize(
         w,

@@ -52,8 +52,9 @@ def fused_apply_rotary_emb(
     Example:
         >>> import oneflow as flow
         >>> x = flow.ones(1, 2, 1, 4)
-        >>> flow._C.fused_apply_rotary_emb(x, x_layout="BMHK")[0, 1, 0]
-        tensor([-0.3012,  0.9900,  1.3818,  1.0100])
+        >>> turned = flow._C.fused_apply_rotary_emb(x, x_layout="BMHK")[0, 1, 0]
+        >>> [round(number, 2) for number in turned.tolist()]
+        [-0.3, 0.99, 1.38, 1.01]
     """
     if mode not in _MODES or (cos is None) is not (sin is None):
         raise RuntimeError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import runpy
 import sys
 from collections.abc import Sequence
@@ -42,10 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     module, _ = COMMANDS[command]
     sys.argv[1:] = words[1:]
     try:
-        spec = importlib.util.find_spec(module)
-        # A package says what it needs; a module would run twice.
-        if spec is not None and spec.submodule_search_locations is not None:
-            importlib.import_module(module)
-    except ModuleNotFoundError as error:
+        program = importlib.import_module(module)
+    except ModuleNotFoundError as error:  # it says what it needs
         sys.exit(f"{parser.prog} {command}: {error}")
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    if hasattr(program, "__path__"):
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    else:
+        sys.exit(program.main())
