@@ -10,6 +10,15 @@ import oneflow as flow
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
+
+def selected(f, x, along, index):
+    """`select`; PyTorch's of strided layout reads memory that is gone, so of each component."""
+    if f is torch and x.layout is torch.strided and along and along[0]:
+        (dim,) = along
+        return [part.select(dim - (dim > 0), index) for part in x.unbind()]
+    return x.select(*along, index)
+
+
 SIZES = ((2, 4), (3, 4))
 # Calls of a function along a dimension; `along` is empty where the dimension is left out.
 ALONG_ONE = {
@@ -33,8 +42,8 @@ ALONG_ONE = {
     "max": lambda f, x, along: x.max(*along),
     "sum": lambda f, x, along: x.sum(*along),
     "var": lambda f, x, along: x.var(*along),
-    "select": lambda f, x, along: x.select(*along, 1),
-    "select from the end": lambda f, x, along: x.select(*along, -1),
+    "select": lambda f, x, along: selected(f, x, along, 1),
+    "select from the end": lambda f, x, along: selected(f, x, along, -1),
     "narrow": lambda f, x, along: x.narrow(*along, 0, 1),
     "cumsum": lambda f, x, along: x.cumsum(*along),
     "unflatten": lambda f, x, along: x.unflatten(*along, (2, -1)),
