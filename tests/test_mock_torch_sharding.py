@@ -163,7 +163,7 @@ def test_what_is_refused():
 
 def test_a_leaf_that_passes_through_keeps_no_hooks(monkeypatch):
     library, fsdp = in_place_of("torch"), in_place_of(FSDP)
-    kind, calls = in_place_of(f"{FSDP}.gathering").GatheredParameters, []
+    kind, calls = in_place_of(f"{FSDP}.gathered_parameters").GatheredParameters, []
     monkeypatch.setattr(kind, "_before_backward", lambda self, *others: calls.append(self))
 
     class Around(library.nn.Linear):
@@ -212,7 +212,7 @@ def test_a_mesh_has_names():
 @pytest.mark.parametrize(("regathers", "count"), [(True, 2), (False, 1)])
 def test_parameters_are_gathered_again_for_the_backward_pass(regathers, count, monkeypatch):
     library, fsdp = in_place_of("torch"), in_place_of(FSDP)
-    kind = in_place_of(f"{FSDP}.gathering").GatheredParameters
+    kind = in_place_of(f"{FSDP}.gathered_parameters").GatheredParameters
     copies, calls = kind.copies, []
 
     def counted(self, parts):
@@ -228,7 +228,7 @@ def test_parameters_are_gathered_again_for_the_backward_pass(regathers, count, m
 
 def test_the_outermost_module_gathers_once_by_default(monkeypatch):
     library, fsdp = in_place_of("torch"), in_place_of(FSDP)
-    kind = in_place_of(f"{FSDP}.gathering").GatheredParameters
+    kind = in_place_of(f"{FSDP}.gathered_parameters").GatheredParameters
     copies, calls = kind.copies, []
 
     def counted(self, parts):

@@ -22,6 +22,8 @@ from pictures import FIGURES, OPERATORS, SCHEDULES, pictures  # noqa: E402
 
 PATHS = {entry.path: entry for entry in ENTRIES}
 STEPS = np.arange(100.0)
+# Functions whose derivative is a constant.
+STAIRS = {f"oneflow.{name}" for name in ["ceil", "floor", "frac", "round", "sign", "trunc"]}
 # Names that PyTorch does not have, or has with another meaning.
 RATES = {
     "CosineDecayLR": 0.1 + 0.9 * (1 + np.cos(np.pi * np.minimum(STEPS, 80) / 80)) / 2,
@@ -113,7 +115,7 @@ def test_signatures_compute_the_operator(path: str) -> None:
     """PyTorch computes both parts; put together as the result's SBP says they are the whole."""
     picture = pictures()[path]()
     assert isinstance(picture, Signatures)
-    assert len({sbp for row in picture.rows for sbp in row}) > 0
+    assert picture.rows
     call, shapes = OPERATORS[path]
     operands = [torch.randn(*shape, dtype=torch.float64) for shape in shapes]
     expected = call(torch, *operands)
@@ -148,6 +150,7 @@ def test_matmul_has_the_signatures_of_the_textbook() -> None:
 def test_masks_are_those_of_attention() -> None:
     picture = pictures()["oneflow.nn.functional.scaled_dot_product_attention"]()
     assert isinstance(picture, Matrices)
+    assert all(np.allclose(values.sum(1), 1) for values in picture.values.values())
     assert not np.triu(picture.values["is_causal=True"], 1).any()
     assert (picture.values["all keys"] > 0).all()
 
@@ -157,3 +160,25 @@ def test_schedules_change_the_rate() -> None:
         rates = pictures()[f"oneflow.optim.lr_scheduler.{name}"]()
         assert isinstance(rates, Curves)
         assert np.ptp(rates.values[""])
+
+
+@pytest.mark.parametrize("path", pictures())
+def test_curves_have_a_shape(path: str) -> None:
+    picture = pictures()[path]()
+    if not isinstance(picture, Curves):
+        pytest.skip("no curves")
+    assert all(len(picture.x) == len(values) for values in picture.values.values())
+    for title, values in picture.values.items():
+        assert np.isfinite(values).all()
+        assert np.ptp(values) or (title == "derivative" and path in STAIRS)
+
+
+def test_curves_are_the_functions() -> None:
+    relu = pictures()["oneflow.nn.functional.relu"]()
+    assert isinstance(relu, Curves)
+    np.testing.assert_array_equal(relu.values["value"], np.maximum(relu.x, 0))
+    np.testing.assert_array_equal(relu.values["derivative"], relu.x > 0)
+    steps = pictures()["oneflow.optim.lr_scheduler.StepLR"]().values[""]
+    np.testing.assert_allclose(steps[[0, 24, 25, 99]], [1, 1, 0.5, 0.125])
+    normal = pictures()["oneflow.distributions.Normal"]().values["(0.0, 1.0)"]
+    assert normal.max() == pytest.approx(1 / np.sqrt(2 * np.pi))

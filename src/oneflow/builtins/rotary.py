@@ -65,18 +65,18 @@ def fused_apply_rotary_emb(
     check_layout("output", output_layout, PLAIN)
     heads = heads_of("x", x, x_layout, part=tensor_index or 0, head_size=k_size)
     positions = _positions(heads, position_ids)
-    turned = heads.shape[-1] if rotary_size is None else rotary_size
-    size = turned // positions.shape[1]
-    if turned > heads.shape[-1] or turned % (2 * positions.shape[1]):
+    rotary_size = heads.shape[-1] if rotary_size is None else rotary_size
+    size = rotary_size // positions.shape[1]
+    if rotary_size > heads.shape[-1] or rotary_size % (2 * positions.shape[1]):
         raise RuntimeError(
             f"`rotary_size` must be at most {heads.shape[-1]}, and a multiple of "
-            f"{2 * positions.shape[1]}, got {turned}"
+            f"{2 * positions.shape[1]}, got {rotary_size}"
         )
-    pieces = []
-    for index, piece in enumerate(heads[..., :turned].split(size, -1)):
-        cosines, sines = _waves(piece, positions[:, index], cos, sin, mode, base)
-        pieces.append(piece * cosines + _quarter_turn(piece, mode) * sines)
-    return to_layout(cat([*pieces, heads[..., turned:]], -1), output_layout)
+    results = []
+    for index, part in enumerate(heads[..., :rotary_size].split(size, -1)):
+        cos_part, sin_part = _cos_and_sin(part, positions[:, index], cos, sin, mode, base)
+        results.append(part * cos_part + _rotate_half(part, mode) * sin_part)
+    return to_layout(cat([*results, heads[..., rotary_size:]], -1), output_layout)
 
 
 def _positions(x: Tensor, given: Tensor | None) -> Tensor:
@@ -92,7 +92,7 @@ def _positions(x: Tensor, given: Tensor | None) -> Tensor:
     return given
 
 
-def _waves(
+def _cos_and_sin(
     x: Tensor, positions: Tensor, cos: Tensor | None, sin: Tensor | None, mode: str, base: float
 ) -> tuple[Tensor, Tensor]:
     """Cosines and sines of the angles, for each feature of `x`: ``(B, 1, M, n)``."""
@@ -106,14 +106,14 @@ def _waves(
         return cos[positions].unsqueeze(1), sin[positions].unsqueeze(1)
     dtype = float64 if x.dtype is float64 else float32
     pairs = arange(size // 2, dtype=dtype, device=x.device)
-    frequencies = base ** (-2 * pairs / size)
-    angles = positions.unsqueeze(-1) * frequencies
+    inv_freq = base ** (-2 * pairs / size)
+    angles = positions.unsqueeze(-1) * inv_freq
     both = cat([angles, angles], -1) if mode == "plane" else angles.repeat_interleave(2, -1)
     both = both.unsqueeze(1)
     return both.cos().to(x.dtype), both.sin().to(x.dtype)
 
 
-def _quarter_turn(x: Tensor, mode: str) -> Tensor:
+def _rotate_half(x: Tensor, mode: str) -> Tensor:
     """The features with each pair (a, b) as (-b, a)."""
     if mode == "plane":
         first, second = x.chunk(2, -1)

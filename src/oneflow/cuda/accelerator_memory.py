@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from oneflow.base.device import Device
 from oneflow.cuda.accelerator import named_accelerator
-from oneflow.cuda.memory import empty_cache as empty_cache
+from oneflow.cuda.memory import (
+    empty_cache as empty_cache,
+    free_and_total,
+    max_reserved,
+    reserved,
+)
 from oneflow.runtime.memory import memory_statistics
 
 
@@ -61,8 +66,7 @@ def memory_reserved(device_index: Device | str | int | None = None) -> int:
         >>> if flow.accelerator.is_available():
         ...     assert flow.accelerator.memory_reserved() >= 0
     """
-    statistics = memory_stats(device_index)
-    return statistics.get("pool_bytes", statistics.get("bytes_in_use", 0))
+    return reserved(memory_stats(device_index))
 
 
 def max_memory_reserved(device_index: Device | str | int | None = None) -> int:
@@ -76,8 +80,7 @@ def max_memory_reserved(device_index: Device | str | int | None = None) -> int:
         >>> if flow.accelerator.is_available():
         ...     assert flow.accelerator.max_memory_reserved() >= 0
     """
-    statistics = memory_stats(device_index)
-    return statistics.get("peak_pool_bytes", statistics.get("peak_bytes_in_use", 0))
+    return max_reserved(memory_stats(device_index))
 
 
 def get_memory_info(device_index: Device | str | int | None = None) -> tuple[int, int]:
@@ -91,9 +94,7 @@ def get_memory_info(device_index: Device | str | int | None = None) -> tuple[int
         >>> if flow.accelerator.is_available():
         ...     free, total = flow.accelerator.get_memory_info()
     """
-    statistics = memory_stats(device_index)
-    total = statistics.get("bytes_limit", 0)
-    return total - statistics.get("bytes_in_use", 0), total
+    return free_and_total(memory_stats(device_index))
 
 
 def reset_peak_memory_stats(device_index: Device | str | int | None = None) -> None:

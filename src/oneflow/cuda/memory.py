@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.cuda.devices import gpu, is_available
 from oneflow.runtime.eager import flush_all
 from oneflow.runtime.memory import memory_statistics
+
+
+def free_and_total(statistics: Mapping[str, int]) -> tuple[int, int]:
+    """Free and total bytes, of XLA's account of a device."""
+    total = statistics.get("bytes_limit", 0)
+    return total - statistics.get("bytes_in_use", 0), total
+
+
+def reserved(statistics: Mapping[str, int]) -> int:
+    """Bytes that XLA has set aside, of its account of a device."""
+    return statistics.get("pool_bytes", statistics.get("bytes_in_use", 0))
+
+
+def max_reserved(statistics: Mapping[str, int]) -> int:
+    """Most bytes that XLA has set aside so far, of its account of a device."""
+    return statistics.get("peak_pool_bytes", statistics.get("peak_bytes_in_use", 0))
 
 
 def memory_allocated(device: Device | str | int | None = None) -> int:
@@ -43,9 +60,7 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
         >>> if flow.cuda.is_available():
         ...     free, total = flow.cuda.mem_get_info()
     """
-    statistics = memory_statistics(gpu(device))
-    total = statistics.get("bytes_limit", 0)
-    return total - statistics.get("bytes_in_use", 0), total
+    return free_and_total(memory_statistics(gpu(device)))
 
 
 def empty_cache() -> None:
@@ -68,8 +83,7 @@ def memory_reserved(device: Device | str | int | None = None) -> int:
         >>> flow.cuda.memory_reserved() >= 0
         True
     """
-    statistics = memory_stats(device)
-    return statistics.get("pool_bytes", statistics.get("bytes_in_use", 0))
+    return reserved(memory_stats(device))
 
 
 def max_memory_reserved(device: Device | str | int | None = None) -> int:
@@ -80,8 +94,7 @@ def max_memory_reserved(device: Device | str | int | None = None) -> int:
         >>> flow.cuda.max_memory_reserved() >= 0
         True
     """
-    statistics = memory_stats(device)
-    return statistics.get("peak_pool_bytes", statistics.get("peak_bytes_in_use", 0))
+    return max_reserved(memory_stats(device))
 
 
 def memory_stats(device: Device | str | int | None = None) -> dict[str, int]:

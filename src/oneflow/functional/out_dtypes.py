@@ -22,8 +22,8 @@ _WITHOUT_CASTS = frozenset(_NAMES_WITHOUT_CASTS.split())
 _TRUTH_VALUES = frozenset(("all", "any"))
 
 
-def says_dtype(name: str) -> bool:
-    """Return whether `out=` says the `dtype` of a function that takes one, where it is left out.
+def casts_results(name: str) -> bool:
+    """Return whether a function casts its result to the dtype of `out=`.
 
     Args:
         name: the function's name.
@@ -50,7 +50,7 @@ def check_out_dtype(out: DType, result: DType, name: str, is_one_of_several: boo
     elif name == "abs":  # of complex numbers, which is not told apart here
         allowed = out.is_complex
     else:
-        allowed = not is_one_of_several and name not in _WITHOUT_CASTS
+        allowed = not is_one_of_several and casts_results(name)
     if not allowed:
         raise RuntimeError(
             f"`out` of `{name}` must have the dtype of the result, {result!r}, got {out!r}"

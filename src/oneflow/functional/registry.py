@@ -26,7 +26,7 @@ from oneflow.base.parameters import Parameters, parameters_of
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.base.suggestions import did_you_mean
 from oneflow.base.traceback import hide_internal_frames
-from oneflow.functional.out_dtypes import check_given_dtype, check_out_dtype, says_dtype
+from oneflow.functional.out_dtypes import casts_results, check_given_dtype, check_out_dtype
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach, attach_inplace, cast_value, write_result
@@ -262,7 +262,7 @@ def _place_of_dtype(name: str, parameters: Parameters, defaults: tuple) -> float
     It is infinite for a keyword, and -1 if the function chooses no dtype by itself, or if `out=`
     must have the dtype that it chooses.
     """
-    if not says_dtype(name):
+    if not casts_results(name):
         return -1
     if "dtype" in parameters.keyword_only:
         return math.inf if parameters.keyword_only["dtype"] is None else -1

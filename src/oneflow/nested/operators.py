@@ -24,10 +24,10 @@ from oneflow.tensor.tensor import Tensor
 _DIMENSIONS = ("dim", "dims", "dim0", "dim1", "start_dim", "end_dim", "source", "destination")
 # Functions that dimension 0 takes, too.
 _OF_COMPONENTS = ("chunk", "narrow", "select", "split")
-_SWAPS = ("transpose", "swapaxes", "swapdims")
+_TRANSPOSES = ("transpose", "swapaxes", "swapdims")
 # Functions that change the order of dimensions, by NumPy's that do so.
 _MOVES: dict[str, Callable[..., np.ndarray]] = {
-    **dict.fromkeys(_SWAPS, np.swapaxes),
+    **dict.fromkeys(_TRANSPOSES, np.swapaxes),
     "movedim": np.moveaxis,
     "moveaxis": np.moveaxis,
     "permute": np.transpose,
@@ -128,7 +128,7 @@ def by_component(
 
 
 def _parts_for(name: str, value: Any, first: NestedTensor) -> Sequence[Any]:
-    """The part of each component: itself, a piece of a tensor of one size, or a whole value."""
+    """The part of each component: itself, a part of a tensor of one size, or a whole value."""
     if isinstance(value, NestedTensor):
         return value._parts.components()
     count = len(first)
@@ -162,12 +162,12 @@ def gathered(name: str, results: Sequence[Any], like: Parts, ragged_dim: int | N
         return _stacked(results)
     if isinstance(results[0], Tensor):
         return join(results, like, ragged_dim)
-    counts = [len(pieces) for pieces in results]
+    counts = [len(tensors) for tensors in results]
     if len(set(counts)) > 1:
         raise refuse(name, f"components must give as many tensors, got {counts}")
-    pieces = [gathered(name, piece, like, ragged_dim) for piece in zip(*results, strict=True)]
+    joined = [gathered(name, tensors, like, ragged_dim) for tensors in zip(*results, strict=True)]
     kind: Any = type(results[0])
-    return kind(*pieces) if hasattr(kind, "_fields") else kind(pieces)
+    return kind(*joined) if hasattr(kind, "_fields") else kind(joined)
 
 
 def _shifted(name: str, dims: Any, ndim: int) -> Any:
@@ -214,7 +214,7 @@ def _check_dimensions(name: str, arguments: dict[str, Any]) -> None:
     key = {"roll": "dims", "squeeze": "dim"}.get(name)
     if key is not None and arguments[key] is None:
         raise refuse(name, f"`{key}` must be given, all dimensions include that of components")
-    if name in _SWAPS and arguments["dim1"] is None:
+    if name in _TRANSPOSES and arguments["dim1"] is None:
         raise refuse(name, f"`dim0` and `dim1` must be numbers, got {arguments['dim0']}")
 
 

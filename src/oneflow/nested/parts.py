@@ -123,5 +123,5 @@ class Parts:
     def components(self) -> list[Tensor]:
         """The components, views of the values."""
         lengths = [math.prod(shape) for shape in self.shapes]
-        pieces = self.values.split(lengths) if lengths else ()
-        return [piece.view(shape) for piece, shape in zip(pieces, self.shapes, strict=True)]
+        flat = self.values.split(lengths) if lengths else ()
+        return [values.view(shape) for values, shape in zip(flat, self.shapes, strict=True)]

@@ -49,15 +49,6 @@ class NestedTensor(ComposedTensor):
         )
 
     @property
-    def _elements(self) -> Tensor:
-        return self._parts.values
-
-    @property
-    def layout(self) -> Layout:
-        """`strided` or `jagged`."""
-        return self._parts.layout
-
-    @property
     def ndim(self) -> int:
         """Number of dimensions, that of components included."""
         return 1 + (len(self._parts.shapes[0]) if self._parts.shapes else 0)

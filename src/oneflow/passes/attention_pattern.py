@@ -40,13 +40,13 @@ class Mask(NamedTuple):
 
     Attributes:
         number: of its value.
-        chooses: the primitive of its gradient: `keep_if` where true shows a score, `drop_if` where
-            true hides it; None: it is added to the scores.
+        grad_primitive: of its gradient: `keep_if` where true shows a score, `drop_if` where true
+            hides it; None: it is added to the scores.
         fill: the score of what is hidden.
     """
 
     number: int
-    chooses: Any
+    grad_primitive: Any
     fill: float
 
 
@@ -302,7 +302,7 @@ class AttentionFinder:
             number = step.operands[0]
         _require(is_dropped == (mixture.drop is not None))
         gradient, values = step.operands
-        _require(self._is_swapped(values, mixture.product.operands[1]))
+        _require(self._is_transpose_of(values, mixture.product.operands[1]))
         return inner, gradient
 
     def _producer(self, number: int) -> Instruction:
@@ -341,8 +341,8 @@ class AttentionFinder:
                 _require(primitive in (cast, reshape))
             inner.append(step)
             number = step.results[0]
-        wanted = scores.mask if scores.mask is None or scores.mask.chooses else None
-        _require(mask == (None if wanted is None else (wanted.number, wanted.chooses)))
+        wanted = scores.mask if scores.mask is None or scores.mask.grad_primitive else None
+        _require(mask == (None if wanted is None else (wanted.number, wanted.grad_primitive)))
         _require(math.isclose(scale, scores.scale, rel_tol=1e-6))
         query, key = scores.product.operands
         of_query = self._product(number, 0, key)
@@ -360,7 +360,7 @@ class AttentionFinder:
             user
             for user in self._users[number]
             if user.operands[position] == number
-            and self._is_swapped(user.operands[1 - position], other)
+            and self._is_transpose_of(user.operands[1 - position], other)
         ]
         _require(len(found) < 2)
         return found[0] if found else None
@@ -368,19 +368,19 @@ class AttentionFinder:
     def _value_gradient(self, mixture: Mixture, gradient: int) -> tuple[list[Instruction], int]:
         """The instructions of the values' gradient, and its number."""
         weights = mixture.product.operands[0]
-        swaps = [user for user in self._users[weights] if _swaps_last(user)]
-        if not swaps:
+        transposes = [user for user in self._users[weights] if _is_transpose(user)]
+        if not transposes:
             return [], -1
-        (swap,) = _only(swaps)
-        (product,) = _only(self._users[swap.results[0]])
+        (transposed,) = _only(transposes)
+        (product,) = _only(self._users[transposed.results[0]])
         _require(product.operation.primitive is matmul)
-        _require(product.operands == (swap.results[0], gradient))
-        return [swap, product], product.results[0]
+        _require(product.operands == (transposed.results[0], gradient))
+        return [transposed, product], product.results[0]
 
-    def _is_swapped(self, number: int, other: int) -> bool:
+    def _is_transpose_of(self, number: int, other: int) -> bool:
         """Return whether a value is another with its last two dimensions exchanged."""
         step = self._known.producer(number)
-        return step is not None and _swaps_last(step) and step.operands[0] == other
+        return step is not None and _is_transpose(step) and step.operands[0] == other
 
 
 def _require(condition: bool) -> None:
@@ -421,7 +421,7 @@ def _drops_whole(instruction: Instruction) -> bool:
     return not instruction.operation.attributes.get("broadcast_dims", ())
 
 
-def _swaps_last(instruction: Instruction) -> bool:
+def _is_transpose(instruction: Instruction) -> bool:
     """Return whether it exchanges the last two dimensions."""
     operation = instruction.operation
     if operation.primitive is not transpose:

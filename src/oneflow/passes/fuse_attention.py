@@ -84,7 +84,7 @@ class _NoKernelError(Exception):
 
 def _call(found: WrittenAttention, known: KnownValues) -> _Call:
     mask, fill, causal = found.scores.mask, -math.inf, False
-    if mask is not None and mask.chooses is not None:
+    if mask is not None and mask.grad_primitive is not None:
         causal = mask.fill <= LOWEST and _is_causal(found.scores, mask, known)
         mask, fill = (None, fill) if causal else (mask, mask.fill)
     attributes = {
@@ -97,7 +97,7 @@ def _call(found: WrittenAttention, known: KnownValues) -> _Call:
         "fill": fill,
     }
     number = None if mask is None else mask.number
-    return _Call(found, attributes, number, mask is not None and mask.chooses is drop_if)
+    return _Call(found, attributes, number, mask is not None and mask.grad_primitive is drop_if)
 
 
 def _is_causal(scores: Scores, mask: Mask, known: KnownValues) -> bool:
@@ -106,7 +106,7 @@ def _is_causal(scores: Scores, mask: Mask, known: KnownValues) -> bool:
     values = known.array(mask.number) if rows == keys else None
     if values is None or values.shape[-2:] != (rows, keys):
         return False
-    seen = ~values if mask.chooses is drop_if else values
+    seen = ~values if mask.grad_primitive is drop_if else values
     return bool((seen == np.tri(rows, dtype=bool)).all())
 
 
@@ -150,7 +150,7 @@ class _AttentionBuilder(ProgramBuilder):
         query, key = found.scores.product.operands
         operands = [
             self._with_lead(self.new[query], lead, scope),
-            self._with_lead(self._swapped(self.new[key], scope), lead, scope),
+            self._with_lead(self._transposed(self.new[key], scope), lead, scope),
             self._with_lead(self.new[product.operands[1]], lead, scope),
             *self._draw_numbers(found, scope),
             *self._mask(call, scope),
@@ -175,8 +175,8 @@ class _AttentionBuilder(ProgramBuilder):
         inputs = [gradient, *operands[:6], *results, *operands[6:]]
         attributes = {**call.attributes, "lse_gradient": False}
         dq, dk, dv = self.apply(attention_backward, inputs, attributes, scope)
-        swapped = self._swapped(dk, scope) if gradients.key >= 0 else dk
-        numbers = ((gradients.query, dq), (gradients.key, swapped), (gradients.value, dv))
+        transposed = self._transposed(dk, scope) if gradients.key >= 0 else dk
+        numbers = ((gradients.query, dq), (gradients.key, transposed), (gradients.value, dv))
         for old, new in numbers:
             if old >= 0:
                 self._replace(old, new, scope)
@@ -199,7 +199,7 @@ class _AttentionBuilder(ProgramBuilder):
         number = self.new[call.mask]
         return [self.apply(logical_not, [number], {}, scope)[0] if call.is_hidden else number]
 
-    def _swapped(self, number: int, scope: str) -> int:
+    def _transposed(self, number: int, scope: str) -> int:
         """A value with its last two dimensions exchanged."""
         ndim = self.specs[number].ndim
         perm = (*range(ndim - 2), ndim - 1, ndim - 2)

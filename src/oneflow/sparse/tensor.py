@@ -53,15 +53,6 @@ class SparseTensor(ComposedTensor):
         )
 
     @property
-    def _elements(self) -> Tensor:
-        return self._parts.values
-
-    @property
-    def layout(self) -> Layout:
-        """The form in which positions are stored."""
-        return self._parts.layout
-
-    @property
     def is_sparse(self) -> bool:
         """True if positions are stored as coordinates."""
         return self._parts.layout is Layout.sparse_coo

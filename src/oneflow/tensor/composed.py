@@ -6,6 +6,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
+from oneflow.base.layout import Layout
 from oneflow.tensor.subclasses import call_as_it_is
 from oneflow.tensor.tensor import Tensor
 
@@ -14,14 +15,22 @@ class ComposedTensor(Tensor):
     """Base of tensors that are made of others: dtype, device and history are those of the values.
 
     A class defines `_value`, which raises the error by which `functional.registry` finds the
-    functions of that class, ``_elements``, the tensor of the values, and `with_values`.
+    functions of that class, `with_values`, and ``_parts``: a record with the tensor of the values
+    and the layout.
     """
+
+    _parts: Any
 
     __torch_function__ = staticmethod(call_as_it_is)
 
     @property
     def _elements(self) -> Tensor:
-        raise NotImplementedError
+        return self._parts.values
+
+    @property
+    def layout(self) -> Layout:
+        """The form in which the values are placed."""
+        return self._parts.layout
 
     def with_values(self, values: Tensor) -> ComposedTensor:
         """Return a tensor of other values in the same places."""

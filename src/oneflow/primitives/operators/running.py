@@ -20,6 +20,7 @@ from jax.interpreters import batching, mlir
 
 from oneflow.base.x64 import in_x64
 from oneflow.primitives.operators import loops
+from oneflow.primitives.operators.rounding import is_half
 
 # Results that grow side by side from which on a loop is the quickest form: a step of it is then a
 # vector of them.
@@ -47,8 +48,7 @@ def _running(x: jax.Array, *, combine: Callable, axis: int, reverse: bool) -> ja
     if length <= 1:
         return x
     if x.size // length < _MIN_WIDTH and length > _SHORT_LOOP:
-        is_half = jnp.issubdtype(x.dtype, jnp.floating) and x.dtype.itemsize < 4
-        wide = x.astype(jnp.float32) if is_half else x
+        wide = x.astype(jnp.float32) if is_half(x.dtype) else x
         return lax.associative_scan(combine, wide, reverse=reverse, axis=axis).astype(x.dtype)
     results = _one_by_one(combine, jnp.moveaxis(x, axis, 0), reverse)
     return jnp.moveaxis(results, 0, axis)

@@ -11,7 +11,7 @@ from oneflow.base.dtype import DType
 from oneflow.distributed.groups import get_world_size
 from oneflow.mock_torch.missing import raise_missing
 from oneflow.mock_torch.pytorch.distributed.device_mesh import DeviceMesh
-from oneflow.mock_torch.pytorch.distributed.fsdp.gathering import (
+from oneflow.mock_torch.pytorch.distributed.fsdp.gathered_parameters import (
     GatheredParameters,
     Layout,
     Places,
@@ -110,7 +110,7 @@ class FSDPModule:
     def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
         """Say whether the backward pass gathers parameters once more."""
         for group in self._groups(recurse):
-            group.regathers = reshard_after_forward
+            group.reshard_after_forward = reshard_after_forward
 
     def set_gradient_divide_factor(self, factor: float) -> None:
         """Divide sums of gradients by `factor` in place of the number of ranks."""
@@ -213,8 +213,8 @@ def fully_shard(
     places = {parameter: where for parameter, where in places.items() if not parameter.is_global}
     gathered = None
     if places:
-        regathers = None if reshard_after_forward is None else bool(reshard_after_forward)
-        gathered = GatheredParameters(places, layout, mp_policy.precision(), regathers)
+        reshard = None if reshard_after_forward is None else bool(reshard_after_forward)
+        gathered = GatheredParameters(places, layout, mp_policy.precision(), reshard)
     own = type(module)
     module.__class__ = type(f"FSDP{own.__name__}", (FSDPModule, own), {})
     vars(module)["_gathered"] = gathered

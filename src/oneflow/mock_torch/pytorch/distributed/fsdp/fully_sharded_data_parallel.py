@@ -31,7 +31,7 @@ from oneflow.mock_torch.pytorch.distributed.fsdp.api import (
     StateDictSettings,
     StateDictType,
 )
-from oneflow.mock_torch.pytorch.distributed.fsdp.gathering import (
+from oneflow.mock_torch.pytorch.distributed.fsdp.gathered_parameters import (
     Layout,
     Precision,
     WrappedParameters,
@@ -147,7 +147,7 @@ class FullyShardedDataParallel(nn.Module):
         self._fsdp_wrapped_module = module
         self._is_root = True
         self._settings = StateDictSettings()
-        self._is_summoned = False
+        self._has_full_params = False
         own = list(_own_modules(module, skipped))
         self._split(own, kept, device_mesh, sync_module_states)
         self._convert_buffers(own)
@@ -160,7 +160,7 @@ class FullyShardedDataParallel(nn.Module):
         if copies:
             _copy_buffers(own, layout)
         places = {x: where for x, where in places_of(own).items() if x not in kept}
-        self._gathered = WrappedParameters(places, layout, self._precision(), self._regathers())
+        self._gathered = WrappedParameters(places, layout, self._precision(), self._reshards())
         units = self.fsdp_modules(self)
         for unit in units:
             unit._is_root = unit is self
@@ -195,7 +195,7 @@ class FullyShardedDataParallel(nn.Module):
         ranks = list(group_ranks(self.process_group)) if mesh is None else mesh.mesh.tolist()
         return Layout(ranks, self.sharding_strategy is not ShardingStrategy.NO_SHARD)
 
-    def _regathers(self) -> bool:
+    def _reshards(self) -> bool:
         kept = (*_WITHOUT_COPIES, ShardingStrategy.NO_SHARD)
         return self.sharding_strategy not in kept
 
@@ -238,7 +238,7 @@ class FullyShardedDataParallel(nn.Module):
         precision = self.mixed_precision
         if self._is_root and precision.cast_root_forward_inputs:
             args, kwargs = cast_all((args, kwargs), precision.param_dtype)
-        if self._is_summoned:
+        if self._has_full_params:
             return self._fsdp_wrapped_module(*args, **kwargs)
         return self._gathered.run(self._fsdp_wrapped_module, args, kwargs)
 
@@ -258,12 +258,12 @@ class FullyShardedDataParallel(nn.Module):
     def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, Parameter]]:
         """Yield names and parameters; where they are whole, without the names of wrappers."""
         for name, parameter in super().named_parameters(*args, **kwargs):
-            yield name.replace(PREFIX, "") if self._is_summoned else name, parameter
+            yield name.replace(PREFIX, "") if self._has_full_params else name, parameter
 
     def named_buffers(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, Tensor]]:
         """Yield names and buffers; where parameters are whole, without the names of wrappers."""
         for name, buffer in super().named_buffers(*args, **kwargs):
-            yield name.replace(PREFIX, "") if self._is_summoned else name, buffer
+            yield name.replace(PREFIX, "") if self._has_full_params else name, buffer
 
     # --- training
 
@@ -323,22 +323,22 @@ class FullyShardedDataParallel(nn.Module):
             parts = [part for part in parts if part is module]
         with ExitStack() as stack:
             for part in parts:
-                stack.enter_context(part._summoned(writeback, with_grads))
+                stack.enter_context(part._full_params(writeback, with_grads))
             yield
 
     @contextmanager
-    def _summoned(self, writes_back: bool, with_grads: bool) -> Iterator[None]:
-        self._is_summoned = True
+    def _full_params(self, writes_back: bool, with_grads: bool) -> Iterator[None]:
+        self._has_full_params = True
         try:
-            with self._gathered.summoned(writes_back, with_grads):
+            with self._gathered.full_params(writes_back, with_grads):
                 yield
         finally:
-            self._is_summoned = False
+            self._has_full_params = False
 
     def apply(self, fn: Callable[[nn.Module], None]) -> FullyShardedDataParallel:
         """Call a function for this module and all below it, with whole parameters."""
         with ExitStack() as stack:
-            if not self._is_summoned:
+            if not self._has_full_params:
                 stack.enter_context(self.summon_full_params(self))
             super().apply(fn)
         return self

@@ -9,7 +9,7 @@ from oneflow.differentiation.grad_mode import no_grad
 from oneflow.distributed.groups import ProcessGroup, get_rank, group_ranks
 from oneflow.distributed.objects import broadcast_object_list
 from oneflow.mock_torch.pytorch.distributed.fsdp.api import StateDictSettings, StateDictType
-from oneflow.mock_torch.pytorch.distributed.fsdp.gathering import whole
+from oneflow.mock_torch.pytorch.distributed.fsdp.gathered_parameters import whole
 from oneflow.mock_torch.pytorch.utils._pytree import tree_map
 from oneflow.module.module import Module
 from oneflow.optim.optimizer import Optimizer
@@ -21,11 +21,11 @@ PREFIX = "_fsdp_wrapped_module."
 
 def register_state_hooks(wrapper: Any) -> None:
     """Let the state dict of a wrapper have the names of its module, and what settings say."""
-    wrapper._register_state_dict_hook(_after_saving)
+    wrapper._register_state_dict_hook(_state_dict_hook)
     wrapper._register_load_state_dict_pre_hook(_before_loading, with_module=True)
 
 
-def _after_saving(wrapper: Any, state: dict[str, Any], prefix: str, metadata: Any) -> None:
+def _state_dict_hook(wrapper: Any, state: dict[str, Any], prefix: str, metadata: Any) -> None:
     settings = wrapper._settings
     is_empty = getattr(settings.state_dict_config, "rank0_only", False) and get_rank() != 0
     inner = prefix + PREFIX

@@ -102,8 +102,8 @@ class GatheredParameters:
         places: the parameters, and the modules and names that hold them. They become global.
         layout: how they are split.
         precision: the dtypes of computations.
-        regathers: gather them again for the backward pass, and keep none in between; None: where
-            the module is within another one that gathers parameters.
+        reshard_after_forward: gather them again for the backward pass, and keep none in between;
+            None: where the module is within another one that gathers parameters.
 
     Attributes:
         parameters: the global parameters.
@@ -121,11 +121,11 @@ class GatheredParameters:
         places: dict[Parameter, Places],
         layout: Layout,
         precision: Precision,
-        regathers: bool | None,
+        reshard_after_forward: bool | None,
     ) -> None:
         self.parameters = list(places)
         self.precision = precision
-        self.regathers = regathers
+        self.reshard_after_forward = reshard_after_forward
         self.averages = True
         self.divisor: float | None = None
         self.family: list[GatheredParameters] = [self]
@@ -176,9 +176,11 @@ class GatheredParameters:
         self.install(tensors)
         try:
             # Hooks of others that are at work, such as those of checkpointing, save nothing either.
-            is_asked = self.is_inner if self.regathers is None else self.regathers
-            regathers = is_asked and MODE.enabled and not MODE.saved_hooks
-            with packing(_Regathering(self, tensors)) if regathers else nullcontext():
+            is_resharded = (
+                self.is_inner if self.reshard_after_forward is None else self.reshard_after_forward
+            )
+            regather = is_resharded and MODE.enabled and not MODE.saved_hooks
+            with packing(_RegatherHooks(self, tensors)) if regather else nullcontext():
                 results = forward(*args, **kwargs)
         finally:
             self.install(self.parameters)
@@ -186,7 +188,7 @@ class GatheredParameters:
         for tensor in tensors_in(results):
             # A leaf that passes through outlives the pass, and would keep one more hook of each.
             if tensor is not None and tensor.requires_grad and not tensor.is_leaf:
-                tensor.register_hook(partial(self._before_backward, None if regathers else tensors))
+                tensor.register_hook(partial(self._before_backward, None if regather else tensors))
         return results
 
     # --- backward
@@ -261,7 +263,7 @@ class GatheredParameters:
     # --- whole parameters for users
 
     @contextmanager
-    def summoned(self, writes_back: bool, with_grads: bool) -> Iterator[None]:
+    def full_params(self, writes_back: bool, with_grads: bool) -> Iterator[None]:
         """Hold whole parameters, which users may change, in the block."""
         with no_grad():
             wholes = [
@@ -338,7 +340,7 @@ class _Gather(Function):
         return (None, *ctx.group.reduce(grads))
 
 
-class _Regathering:
+class _RegatherHooks:
     """Hooks that drop whole parameters which operators save, and gather them again."""
 
     def __init__(self, group: GatheredParameters, tensors: Sequence[Tensor]) -> None:
