@@ -462,23 +462,6 @@ def test_other_layouts_and_activations_of_groups_are_refused(options):
         _C.group_norm(flow.ones(1, 2), **options)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: _C.sparse_softmax_cross_entropy(flow.rand(10, 10, 5), flow.zeros(10, 5).long()),
-        lambda: _C.sparse_softmax_cross_entropy(flow.rand(6, 2), flow.zeros(2, 3).long()),
-        lambda: _C.sparse_cross_entropy(flow.rand(10, 10, 5), flow.zeros(10, 5).long(), 10),
-        lambda: _C.sparse_cross_entropy(flow.rand(10, 10, 5), flow.zeros(5, 10).long(), 5),
-        lambda: _C.sparse_cross_entropy(flow.rand(6, 2), flow.zeros(2, 3).long(), 2),
-        lambda: _C.split_like(flow.ones(4, 2), [flow.ones(1, 1), flow.ones(3, 1)], 0),
-        lambda: _C.split_like(flow.ones(4, 2), [flow.ones(1), flow.ones(3)], 0),
-    ],
-)
-def test_shapes_that_do_not_fit_are_refused(call):
-    with pytest.raises(ValueError, match=r"^`(sparse_.*cross_entropy|split_like)`: "):
-        call()
-
-
 def test_moving_averages_of_several_tensors():
     averages, new = ([array(3), array(2, 2)] for _ in range(2))
     moved = [flow.tensor(average) for average in averages]

@@ -7,6 +7,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
+from oneflow.builtins.operands import require_same_dtype
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factory_functions import arange, empty, full
 from oneflow.functional.elementwise.division import div
@@ -27,11 +28,16 @@ from oneflow.tensor.tensor import Tensor
 def reduce_sum_like(in_: Tensor, like: Tensor, axis: Sequence[int] = ()) -> Tensor:
     """The sum over the dimensions `axis`, in the shape of `like`.
 
+    Raises:
+        TypeError: the dtypes differ.
+        RuntimeError: the sum does not have the shape of `like`.
+
     Example:
         >>> import oneflow as flow
         >>> flow._C.reduce_sum_like(flow.ones(2, 3), flow.ones(1, 3), [0])
         tensor([[2., 2., 2.]], dtype=oneflow.float32)
     """
+    require_same_dtype("reduce_sum_like", x=in_, like=like)
     return (sum_(in_, list(axis)) if axis else in_).reshape(like.shape)
 
 
@@ -51,8 +57,14 @@ def sqrt_square_sum(x: Tensor) -> Tensor:
 def split_like(x: Tensor, like: Sequence[Tensor], axis: int) -> tuple[Tensor, ...]:
     """`x` split along `axis` into parts of the sizes of `like`.
 
+    Args:
+        x: tensor.
+        like: a tensor for each part, all with as many dimensions as `x`, or with the first ones of
+            them.
+        axis: dimension.
+
     Raises:
-        ValueError: a tensor of `like` has another size than `x` in another dimension.
+        RuntimeError: a tensor of `like` has another size than `x` in another dimension.
 
     Example:
         >>> import oneflow as flow
@@ -60,11 +72,17 @@ def split_like(x: Tensor, like: Sequence[Tensor], axis: int) -> tuple[Tensor, ..
         >>> [part.tolist() for part in parts]
         [[0, 1], [2, 3, 4]]
     """
-    others = [size for index, size in enumerate(x.shape) if index != axis % x.ndim]
+    rank = like[0].ndim
+    if not -rank <= axis < rank <= x.ndim:
+        raise RuntimeError(
+            f"`split_like`: `axis` must be one of the dimensions of `like`, which has {rank} of "
+            f"the {x.ndim} of `x`, got {axis}"
+        )
+    axis %= rank
     for tensor in like:
-        sizes = [size for index, size in enumerate(tensor.shape) if index != axis % x.ndim]
-        if sizes != others:
-            raise ValueError(
+        expected = [*x.shape[:axis], *tensor.shape[axis : axis + 1], *x.shape[axis + 1 : rank]]
+        if list(tensor.shape) != expected:
+            raise RuntimeError(
                 f"`split_like`: a tensor of `like` may differ from `x` in dimension {axis} alone; "
                 f"`x` has shape {list(x.shape)}, it has {list(tensor.shape)}"
             )
@@ -84,13 +102,24 @@ def select_top_n(inputs: Sequence[Tensor], n: int) -> tuple[Tensor, ...]:
 
 
 def _ranges(x: Tensor, start: Any, stop: Any, step: Any) -> list[tuple[int, int, int]]:
-    """The ranges of the first dimensions of `x`."""
+    """The ranges of the first dimensions of `x`.
+
+    Raises:
+        RuntimeError: there are too many, or one does not go forward from 0 or later.
+    """
     if not len(start) == len(stop) == len(step) <= x.ndim:
         raise RuntimeError(
             f"slice: `start`, `stop` and `step` need one number per dimension, got {start}, {stop} "
             f"and {step} for shape {list(x.shape)}"
         )
-    return list(zip(start, stop, step, strict=True))
+    ranges = list(zip(start, stop, step, strict=True))
+    for first, end, distance in ranges:
+        if not (0 <= first <= end and distance > 0):
+            raise RuntimeError(
+                "slice: positions count from the front, 0 <= start <= stop, and step is positive; "
+                f"got {first}, {end} and {distance}"
+            )
+    return ranges
 
 
 @function(method=False, namespace="_C")
@@ -129,11 +158,16 @@ def slice_update(
 ) -> Tensor:
     """`ref` with `value` in the part that `slice` selects; `ref` itself if `inplace`.
 
+    Raises:
+        TypeError: the dtypes differ.
+        RuntimeError: the part is not one of `ref`, or `value` has another shape.
+
     Example:
         >>> import oneflow as flow
         >>> flow._C.slice_update(flow.zeros(4), flow.ones(2), [1], [3], [1])
         tensor([0., 1., 1., 0.], dtype=oneflow.float32)
     """
+    require_same_dtype("slice_update", ref=ref, value=value)
     return updated(ref if inplace else ref.clone(), value, _ranges(ref, start, stop, step))
 
 

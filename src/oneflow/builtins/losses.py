@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from oneflow.builtins.operands import (
+    require_integers,
+    require_rows,
+    require_same_dtype,
+    require_same_shape,
+)
 from oneflow.functional.nn.ctc import ctc_loss as sequence_loss
 from oneflow.functional.nn.interpolate import grid_sample as sampled
 from oneflow.functional.nn.loss import cross_entropy, nll_loss
@@ -18,11 +24,18 @@ from oneflow.tensor.tensor import Tensor
 def softmax_cross_entropy(logits: Tensor, label: Tensor) -> Tensor:
     """Cross entropy of each row of logits with a row of probabilities.
 
+    Raises:
+        TypeError: the operands differ in dtype.
+        RuntimeError: they differ in shape, or have no rows.
+
     Example:
         >>> import oneflow as flow
         >>> flow._C.softmax_cross_entropy(flow.zeros(1, 2), flow.tensor([[0.5, 0.5]]))
         tensor([0.6931], dtype=oneflow.float32)
     """
+    require_rows("softmax_cross_entropy", logits=logits)
+    require_same_shape("softmax_cross_entropy", logits=logits, label=label)
+    require_same_dtype("softmax_cross_entropy", logits=logits, label=label)
     return -sum_(log_softmax(logits, -1) * label, -1)
 
 
@@ -35,12 +48,25 @@ def softmax_cross_entropy_grad(dy: Tensor, label: Tensor, prob: Tensor) -> Tenso
         label: the rows of probabilities that were given.
         prob: the softmax of the logits.
 
+    Raises:
+        TypeError: the operands differ in dtype.
+        RuntimeError: the shapes do not fit.
+
     Example:
         >>> import oneflow as flow
         >>> half = flow.tensor([[0.5, 0.5]])
         >>> flow._C.softmax_cross_entropy_grad(flow.ones(1), flow.tensor([[0.0, 1.0]]), half)
         tensor([[ 0.5000, -0.5000]], dtype=oneflow.float32)
     """
+    name = "softmax_cross_entropy_grad"
+    require_rows(name, prob=prob)
+    require_same_shape(name, label=label, prob=prob)
+    if dy.shape != prob.shape[:-1]:
+        raise RuntimeError(
+            f"`{name}`: `dy` must have one number for each row of `prob`, shape "
+            f"{list(prob.shape[:-1])}, got {list(dy.shape)}"
+        )
+    require_same_dtype(name, dy=dy, label=label, prob=prob)
     return dy.unsqueeze(-1) * (prob - label)
 
 
@@ -48,11 +74,13 @@ def _check_labels(name: str, classes: Tensor, label: Tensor) -> None:
     """Check that there is a label for each row of classes.
 
     Raises:
-        ValueError: the shapes do not fit.
+        TypeError: the labels are not integers.
+        RuntimeError: the shapes do not fit.
     """
+    require_integers(name, label=label)
     rows = list(classes.shape[:-1])
     if not classes.ndim or list(label.shape) not in (rows, [*rows, 1]):
-        raise ValueError(
+        raise RuntimeError(
             f"`{name}`: `label` must have a shape of {rows}, one label for each row of classes of "
             f"shape {list(classes.shape)}, got {list(label.shape)}"
         )
@@ -67,7 +95,8 @@ def sparse_softmax_cross_entropy(logits: Tensor, label: Tensor) -> Tensor:
         label: integers of shape ``(...)``, or with a last dimension of size 1.
 
     Raises:
-        ValueError: the shapes do not fit.
+        TypeError: the labels are not integers.
+        RuntimeError: the shapes do not fit.
 
     Example:
         >>> import oneflow as flow
@@ -89,15 +118,17 @@ def sparse_cross_entropy(prediction: Tensor, label: Tensor, depth: int) -> Tenso
         depth: number of classes.
 
     Raises:
-        ValueError: the shapes do not fit.
+        TypeError: the labels are not integers.
+        RuntimeError: the shapes do not fit.
 
     Example:
         >>> import oneflow as flow
         >>> flow._C.sparse_cross_entropy(flow.tensor([[0.5, 0.5]]), flow.tensor([1]), 2)
         tensor([0.6931], dtype=oneflow.float32)
     """
+    require_integers("sparse_cross_entropy", label=label)
     if not prediction.ndim or prediction.shape[-1] != depth:
-        raise ValueError(
+        raise RuntimeError(
             "`sparse_cross_entropy`: the last dimension of `prediction` must have `depth` = "
             f"{depth} classes, got shape {list(prediction.shape)}"
         )

@@ -73,7 +73,7 @@ def fused_matmul_bias_add_relu_dropout(
         generator: where the random numbers come from.
 
     Raises:
-        RuntimeError: the lists differ in length.
+        RuntimeError: the lists differ in length, or a bias is not a vector.
 
     Example:
         >>> import oneflow as flow
@@ -86,6 +86,9 @@ def fused_matmul_bias_add_relu_dropout(
             f"one bias and one dropout rate per weight are needed, got {len(weights)} weights, "
             f"{len(biases)} biases and {len(dropout_rate_list)} rates"
         )
+    for bias in biases:
+        if bias.ndim != 1:
+            raise RuntimeError(f"each of `biases` must be a vector, got shape {list(bias.shape)}")
     last = len(weights) - 1
     layers = zip(weights, biases, dropout_rate_list, strict=True)
     for index, (weight, bias, rate) in enumerate(layers):

@@ -21,8 +21,11 @@ _INVALID_PATH_ERRORS = {
 }
 
 
-class LoadError(RuntimeError):
-    """Something cannot be loaded; the message names it and says what is wrong."""
+class LoadError(RuntimeError, ValueError):
+    """Something cannot be loaded; the message names it and says what is wrong.
+
+    PyTorch's programs catch it as a `RuntimeError`, OneFlow's as a `ValueError`.
+    """
 
 
 class UnsafePickleError(LoadError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.base.dtype import int32, int64
+from oneflow.base.dtype import Category, int32, int64
 from oneflow.base.shape import broadcast_shapes, wrap_dim
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import indexing as p, scatter as s
@@ -297,6 +297,10 @@ def batch_gather(in_: Tensor, indices: Tensor) -> Tensor:
 
     All but the last dimension of `indices` are batch dimensions.
 
+    Raises:
+        TypeError: `indices` holds no integers.
+        RuntimeError: the batch dimensions differ.
+
     Example:
         >>> import oneflow as flow
         >>> x = flow.tensor([[1, 2], [3, 4]])
@@ -308,6 +312,8 @@ def batch_gather(in_: Tensor, indices: Tensor) -> Tensor:
             f"batch_gather(): `indices` has {indices.ndim} dimension(s), expected 1 to the "
             f"{in_.ndim} of the input"
         )
+    if indices.dtype.category is not Category.INTEGER:
+        raise TypeError(f"batch_gather(): `indices` must hold integers, got {indices.dtype!r}")
     at = indices.ndim - 1
     if in_.shape[:at] != indices.shape[:at]:
         raise RuntimeError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from oneflow.base.dtype import Category
 from oneflow.functional.elementwise.logic import isfinite
 from oneflow.functional.index.gather import gather
 from oneflow.functional.registry import function
@@ -128,7 +129,7 @@ def in_top_k(targets: Tensor, predictions: Tensor, k: int) -> Tensor:
         bool tensor ``[n]``.
 
     Raises:
-        RuntimeError: the shapes are others.
+        RuntimeError: the shapes are others, or `targets` holds no integers.
 
     Example:
         >>> import oneflow as flow
@@ -141,5 +142,7 @@ def in_top_k(targets: Tensor, predictions: Tensor, k: int) -> Tensor:
             "in_top_k needs `targets` of shape [n] and `predictions` of shape [n, classes], got "
             f"{list(targets.shape)} and {list(predictions.shape)}"
         )
+    if targets.dtype.category is not Category.INTEGER:
+        raise RuntimeError(f"in_top_k needs integers as `targets`, got {targets.dtype!r}")
     target_scores = gather(predictions, 1, targets.long().unsqueeze(1))
     return ((predictions > target_scores).sum(1) < k) & isfinite(target_scores).squeeze(1)

@@ -41,7 +41,8 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
             dimension 1.
 
     Raises:
-        RuntimeError: no tensors, too many dimensions, or another `indexing`.
+        RuntimeError: no tensors, too many dimensions, another `indexing`, or tensors of several
+            dtypes, devices or placements.
 
     Example:
         >>> import oneflow as flow
@@ -60,6 +61,8 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
         raise RuntimeError("Expected 0D or 1D tensor in the tensor list")
     if any(vector.dtype is not vectors[0].dtype for vector in vectors):
         raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    if any(vector._value.spec.device != vectors[0]._value.spec.device for vector in vectors):
+        raise RuntimeError("meshgrid expects all tensors to have the same device or placement")
     swap = indexing == "xy" and len(vectors) >= 2
     if swap:
         vectors[:2] = vectors[1::-1]

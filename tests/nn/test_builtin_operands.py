@@ -1,0 +1,97 @@
+"""What builtins and OneFlow's own functions refuse where others promote or broadcast."""
+
+from types import SimpleNamespace
+
+import pytest
+
+import oneflow as flow
+from oneflow import _C
+
+
+@pytest.fixture
+def x():
+    floats = flow.rand(2, 3)
+    return SimpleNamespace(
+        rows=flow.rand(10, 10, 5),
+        labels=flow.zeros(10, 10).long(),
+        floats=floats,
+        doubles=floats.double(),
+        line=flow.arange(4.0),
+    )
+
+
+SHAPES = {
+    "label of other rows": lambda x: _C.sparse_softmax_cross_entropy(x.rows, x.labels[:, :5]),
+    "label of another shape": lambda x: _C.sparse_softmax_cross_entropy(x.floats, x.labels[:1, :2]),
+    "a class for each class": lambda x: _C.sparse_cross_entropy(x.rows, x.rows.long(), 5),
+    "probabilities, other rows": lambda x: _C.sparse_cross_entropy(x.rows, x.labels[:, :5], 5),
+    "depth": lambda x: _C.sparse_cross_entropy(x.rows, x.labels, 10),
+    "probabilities without rows": lambda x: _C.softmax_cross_entropy(x.line, x.line),
+    "rows that broadcast": lambda x: _C.softmax_cross_entropy(x.floats, x.floats[:1]),
+    "gradient without rows": lambda x: _C.softmax_cross_entropy_grad(x.line[0], x.line, x.line),
+    "gradient of other rows": lambda x: _C.softmax_cross_entropy_grad(
+        x.line[:3], x.floats, x.floats
+    ),
+    "gradient of other classes": lambda x: _C.softmax_cross_entropy_grad(
+        x.line[:2], x.floats, x.floats[:, :1]
+    ),
+    "parts of another width": lambda x: _C.split_like(
+        x.floats, [x.floats[:1, :2], x.floats[:1]], 0
+    ),
+    "parts of other ranks": lambda x: _C.split_like(x.floats, [x.floats[:1], x.line[:1]], 0),
+    "parts of a higher rank": lambda x: _C.split_like(x.line, [x.floats, x.floats], 0),
+    "parts along no dimension": lambda x: _C.split_like(x.floats, [x.floats[:1], x.floats[:1]], 3),
+    "sum of another size": lambda x: _C.reduce_sum_like(x.line, x.line[:3], []),
+    "a slice from the end": lambda x: _C.slice(x.line, [-1], [1], [1]),
+    "a slice to before the end": lambda x: _C.slice(x.line, [1], [-1], [1]),
+    "a slice backwards": lambda x: _C.slice(x.line, [2], [1], [1]),
+    "a slice without step": lambda x: _C.slice(x.line, [1], [2], [0]),
+    "a write from the end": lambda x: _C.slice_update(x.line, x.line[:1], [-2], [3], [1]),
+    "a write of several dimensions": lambda x: _C.slice_update(
+        x.line, x.line, [1] * 3, [1] * 3, [1] * 3
+    ),
+    "a matrix as bias": lambda x: _C.fused_mlp(
+        x.floats, [flow.ones(3, 3)], [flow.ones(2, 3)], False
+    ),
+    "targets of floats": lambda x: flow.in_top_k(flow.ones(2), x.floats, 1),
+    "axes on several placements": lambda x: flow.meshgrid(
+        x.line, x.line.to_global(flow.placement("cpu", [0]), flow.sbp.broadcast)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes_that_do_not_fit_are_refused(name, x):
+    with pytest.raises(RuntimeError):
+        SHAPES[name](x)
+
+
+DTYPES = {
+    "logits and label": lambda x: _C.softmax_cross_entropy(x.floats, x.doubles),
+    "gradient": lambda x: _C.softmax_cross_entropy_grad(x.line[:2], x.doubles, x.doubles),
+    "label of a gradient": lambda x: _C.softmax_cross_entropy_grad(x.line[:2], x.doubles, x.floats),
+    "labels as floats": lambda x: _C.sparse_softmax_cross_entropy(x.floats, flow.ones(2)),
+    "labels of probabilities as floats": lambda x: _C.sparse_cross_entropy(
+        x.floats, flow.ones(2), 3
+    ),
+    "sum of another dtype": lambda x: _C.reduce_sum_like(x.line.long(), x.line, [0]),
+    "a float into integers": lambda x: _C.slice_update(x.labels[0], x.line[1:2], [1], [2], [1]),
+    "places as floats": lambda x: flow.batch_gather(x.line, flow.ones(2)),
+}
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_dtypes_that_differ_are_refused(name, x):
+    with pytest.raises(TypeError):
+        DTYPES[name](x)
+
+
+def test_parts_may_lack_the_last_dimensions(x):
+    parts = _C.split_like(x.floats, [x.line[:1], x.line[:1]], -1)
+    assert [part.tolist() for part in parts] == [[row] for row in x.floats.tolist()]
+
+
+def test_mixed_precision_casts_operands_of_two_dtypes(x):
+    with flow.autocast("cpu"):
+        loss = _C.softmax_cross_entropy(x.floats.bfloat16(), x.floats)
+    assert loss.dtype is flow.float32
