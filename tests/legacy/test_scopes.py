@@ -44,3 +44,41 @@ def test_hints_change_no_result():
     np.testing.assert_array_equal(job(x), 2 * x)
     with pytest.raises(TypeError, match="'stage'"):
         flow.scope.config(stage=1)
+
+
+def _losses_of_stages(first, second, steps=3):
+    """Losses of a job whose layers are on two placements, and whose last one shares a variable."""
+    flow.clear_default_session()
+
+    @flow.global_function(type="train")
+    def job(x: tp.Numpy.Placeholder((4, 6))) -> tp.Numpy:
+        uniform = flow.random_uniform_initializer(-0.1, 0.1)
+        with flow.scope.placement("cpu", first):
+            table = flow.get_variable("table", (6, 8), initializer=uniform)
+            hidden = flow.math.tanh(flow.matmul(x, table))
+        with flow.scope.placement("cpu", second):
+            weight = flow.get_variable("weight", (8, 8), initializer=uniform)
+            bias = flow.get_variable("bias", (8,), initializer=uniform)
+            hidden = flow.nn.bias_add(flow.matmul(hidden, weight), bias)
+            rebuilt = flow.matmul(hidden, table, transpose_b=True)
+            loss = flow.math.reduce_mean(flow.math.square(rebuilt - x))
+            schedule = flow.optimizer.PiecewiseConstantScheduler([], [0.05])
+            flow.optimizer.SGD(schedule, momentum=0.9).minimize(loss)
+        return loss
+
+    variables = flow.get_all_variables()
+    generator = np.random.default_rng(0)
+    values = {
+        name: 0.3 * generator.standard_normal(variable.shape, np.float32)
+        for name, variable in sorted(variables.items())
+    }
+    flow.load_variables(values)
+    x = np.linspace(-1, 1, 24, dtype=np.float32).reshape(4, 6)
+    return [job(x).item() for _ in range(steps)]
+
+
+@pytest.mark.parametrize("second", ["0:1", "0:0-1", "0:2-3"])
+def test_stages_on_several_placements_train_as_one_device_does(second):
+    expected = _losses_of_stages("0:0", "0:0")
+    assert expected[-1] < expected[0]
+    assert _losses_of_stages("0:0", second) == pytest.approx(expected, rel=1e-5)

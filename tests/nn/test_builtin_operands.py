@@ -1,4 +1,4 @@
-"""What builtins and OneFlow's own functions refuse where others promote or broadcast."""
+"""Refusals of builtins and OneFlow's own functions, where others promote or broadcast."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""What upstream's builtins demand where public functions promote or broadcast."""
+"""Demands on the operands of upstream's builtins, where public functions promote or broadcast."""
 
 from __future__ import annotations
 

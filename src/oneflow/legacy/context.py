@@ -11,10 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneflow.base.dtype import DType
-from oneflow.base.placement import Placement
+from oneflow.base.placement import Placement, Sharding
 from oneflow.base.sbp import NdSbp
+from oneflow.dispatch.operand_casts import CASTS, casting
 from oneflow.functional.global_tensors.trees import global_mode
+from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
+from oneflow.tensor.global_values import move_global
 from oneflow.tensor.tensor import Tensor
 
 if TYPE_CHECKING:  # every program imports this module, few need those
@@ -147,16 +150,56 @@ def current_placement() -> Placement | None:
     return _placement.get()
 
 
+def _on_one_placement(_: Primitive, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Operands of several placements, moved to that of the innermost scope."""
+    specs = [operand.spec for operand in operands if type(operand) is Value]
+    if len(specs) < 2 or all(spec.device is specs[0].device for spec in specs):
+        return operands
+    placement = _placement.get()
+    return tuple(
+        _moved(operand, placement)
+        if placement is not None and type(operand) is Value and operand.spec.sbp is not None
+        else operand
+        for operand in operands
+    )
+
+
+def _moved(value: Value, placement: Placement) -> Value:
+    """`value` on `placement`, distributed as before if that has as many dimensions."""
+    spec = value.spec
+    if spec.device is placement:
+        return value
+    sbp = spec.sbp if spec.device.ndim == placement.ndim else placement.broadcast
+    return move_global(value, Sharding(placement, sbp), None)
+
+
 @contextlib.contextmanager
 def placement_scope(placement: Placement) -> Iterator[None]:
-    """Make variables and other tensors of a job on `placement`, and let layers compute there."""
+    """Make variables and other tensors of a job on `placement`, and let layers compute there.
+
+    What an operator needs from the devices of other scopes comes to these.
+    """
     run = _run.get()
-    if run is not None:
-        run.placements.append(placement)
+    if run is None:
+        with _tensors_on(None), _on_placement(placement):
+            yield
+        return
+    run.placements.append(placement)
+    others = tuple(cast for cast in CASTS.functions if cast is not _on_one_placement)
+    with (
+        _tensors_on(placement),
+        casting((*others, _on_one_placement)),
+        _on_placement(placement),
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def _on_placement(placement: Placement) -> Iterator[None]:
+    """Make `placement` the current one."""
     token = _placement.set(placement)
     try:
-        with _tensors_on(None if run is None else placement):
-            yield
+        yield
     finally:
         _placement.reset(token)
 
