@@ -10,6 +10,7 @@ import torch
 import flowvision
 import oneflow as flow
 from oneflow.command_line.commands import main
+from tests.global_and_graph_mistakes import GLOBALS, GRAPHS
 from tests.newcomers_mistakes import FURTHER_MISTAKES
 from tests.nn.twins import raised_by
 
@@ -141,6 +142,17 @@ def test_what_pytorch_refuses_is_refused(name):
     assert error is not None
     with pytest.raises(error, match=f"(?i){word}"):
         mistake(flow)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "words"), [pytest.param(*row, id=name) for name, row in (GRAPHS | GLOBALS).items()]
+)
+def test_mistakes_with_graphs_and_global_tensors(mistake, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        (TypeError, ValueError, RuntimeError, IndexError, NotImplementedError), match=words
+    ):
+        mistake()
 
 
 SUGGESTIONS = {

@@ -280,6 +280,31 @@ def test_several_optimizers():
     assert all((a != b).any() for a, b in zip(before, after, strict=True))
 
 
+def test_two_optimizers_of_one_parameter():
+    """Each call would update it twice."""
+    layer = nn.Linear(2, 1)
+    optimizers = [flow.optim.SGD(layer.parameters(), lr=0.1), flow.optim.Adam([layer.bias])]
+
+    class Both(nn.Graph):
+        def __init__(self):
+            super().__init__()
+            self.layer = layer
+            for optimizer in optimizers:
+                self.add_optimizer(optimizer)
+
+        def build(self, x):
+            loss = self.layer(x).sum()
+            loss.backward()
+            return loss
+
+    before = layer.weight.numpy()
+    with pytest.raises(ValueError, match=r"optimizers 0 and 1 both hold `layer.bias`"):
+        Both()(flow.ones(2, 2))
+    np.testing.assert_array_equal(layer.weight.numpy(), before)
+    layer.bias.requires_grad_(False)  # then no step changes it
+    Both()(flow.ones(2, 2))
+
+
 class SignSGD(flow.optim.Optimizer):
     """An optimizer that defines `step` itself."""
 

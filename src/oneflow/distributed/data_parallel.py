@@ -63,7 +63,7 @@ def DistributedDataParallel(
         one of that name.
 
     Raises:
-        ValueError: `bucket_size` is below 1.
+        ValueError: `bucket_size` is below 1, or a parameter is global.
 
     Example:
         >>> import oneflow as flow

@@ -62,6 +62,9 @@ class Replica(Joinable):
         ranks: the ranks of the processes.
         is_averaging: whether gradients of the forward passes to come will be averaged.
         joinable: the object that joined processes know this one by.
+
+    Raises:
+        ValueError: a parameter is global.
     """
 
     def __init__(
@@ -72,8 +75,15 @@ class Replica(Joinable):
         broadcasts_buffers: bool,
     ) -> None:
         ignored: set[str] = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
-        named = module.named_parameters()
-        self.parameters = [parameter for name, parameter in named if name not in ignored]
+        named = [item for item in module.named_parameters() if item[0] not in ignored]
+        for name, parameter in named:
+            if parameter.is_global:
+                raise ValueError(
+                    f"data parallelism takes modules of local tensors, and `{name}` is global: "
+                    "its gradients are summed over its placement already. Train the module as it "
+                    "is, on global data, or make it of local tensors"
+                )
+        self.parameters = [parameter for _, parameter in named]
         self.ranks = group_ranks(group)
         self.is_averaging = True
         self.joinable: Joinable = self

@@ -215,13 +215,25 @@ class _Capture:
         return placeholder.requires_grad_(tensor.requires_grad and tensor.is_leaf)
 
     def _add_optimized_tensors(self) -> None:
-        """Add parameters of modules that are no attributes of the graph."""
+        """Add parameters of modules that are no attributes of the graph.
+
+        Raises:
+            ValueError: two optimizers hold a parameter; each call would update it twice.
+        """
+        holders: dict[int, int] = {}
         for index, added in enumerate(self._graph.added_optimizers()):
             for number, tensor in enumerate(parameters_of(added.optimizer)):
                 name = f"optimizer{index}.params.{number}"
                 if id(tensor) not in self._variables.by_tensor:
                     self._outsiders[name] = tensor
                 self._variables.add(name, "parameter", tensor, {}, name)
+                holder = holders.setdefault(id(tensor), index)
+                if holder != index and tensor.requires_grad:
+                    raise ValueError(
+                        f"{self._graph.name}: optimizers {holder} and {index} both hold "
+                        f"`{self._variables.by_tensor[id(tensor)].name}`, which each call would "
+                        "update twice; give every parameter to one optimizer of the graph"
+                    )
 
     def _call_build(self) -> Any:
         """Call `build`, once or for every micro batch."""

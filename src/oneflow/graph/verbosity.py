@@ -45,10 +45,10 @@ def chosen_verbosity(
         ValueError: a number is out of range.
     """
     if type(v_level) is not int or not -1 <= v_level <= 3:
-        raise ValueError(f"`v_level` must be a integer from -1 to 3, got {v_level!r}")
+        raise ValueError(f"`v_level` must be an integer from -1 to 3, got {v_level!r}")
     numbers = [ranks] if isinstance(ranks, int) else [0] if ranks is None else list(ranks)
     if any(type(rank) is not int or rank < -1 for rank in numbers):
         raise ValueError(f"`ranks` must be a rank, a list of ranks or -1, got {ranks!r}")
     if type(stack_depth) is not int or stack_depth < 0:
-        raise ValueError(f"`max_py_stack_depth` must be a integer from 0, got {stack_depth!r}")
+        raise ValueError(f"`max_py_stack_depth` must be an integer from 0, got {stack_depth!r}")
     return Verbosity(v_level, numbers, stack_depth)

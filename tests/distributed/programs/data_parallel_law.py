@@ -5,6 +5,7 @@ Takes how names of rows begin, by default all of them.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import sys
@@ -37,11 +38,21 @@ SIDES = {
 }
 
 
-def leave_out_compiler():
-    """Put nothing in the place of PyTorch's compiler, whose import takes seconds."""
+@contextlib.contextmanager
+def without_compiler():
+    """Leave out PyTorch's compiler in a block, since importing it takes seconds.
+
+    A program behind this one in the same process may need it.
+    """
     compiler = unittest.mock.MagicMock()
     compiler.disable = lambda function, recursive=True, **options: function
-    sys.modules["torch._dynamo"] = torch._dynamo = compiler
+    # Not by `patch.dict`, which would take away what is imported in the block.
+    sys.modules["torch._dynamo"] = compiler
+    try:
+        with unittest.mock.patch.object(torch, "_dynamo", compiler, create=True):
+            yield
+    finally:
+        del sys.modules["torch._dynamo"]
 
 
 def connect_torch():
@@ -133,12 +144,12 @@ def check(name):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", FutureWarning)  # PyTorch's, of `broadcast_buffers`
-    leave_out_compiler()
     connect_torch()
     JointStatistics.install(torch)
+    chosen = [name for name in ROWS if any(map(name.startswith, sys.argv[1:] or [""]))]
     try:
-        chosen = [name for name in ROWS if any(map(name.startswith, sys.argv[1:] or [""]))]
-        differences = [found_difference for name in chosen for found_difference in check(name)]
+        with without_compiler():
+            differences = [message for name in chosen for message in check(name)]
     finally:
         torch.distributed.destroy_process_group()
     assert not differences, "\n".join(differences)
