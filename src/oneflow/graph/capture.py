@@ -220,17 +220,17 @@ class _Capture:
         Raises:
             ValueError: two optimizers hold a parameter; each call would update it twice.
         """
-        holders: dict[int, int] = {}
+        optimizer_of: dict[int, int] = {}
         for index, added in enumerate(self._graph.added_optimizers()):
             for number, tensor in enumerate(parameters_of(added.optimizer)):
                 name = f"optimizer{index}.params.{number}"
                 if id(tensor) not in self._variables.by_tensor:
                     self._outsiders[name] = tensor
                 self._variables.add(name, "parameter", tensor, {}, name)
-                holder = holders.setdefault(id(tensor), index)
-                if holder != index and tensor.requires_grad:
+                first = optimizer_of.setdefault(id(tensor), index)
+                if first != index and tensor.requires_grad:
                     raise ValueError(
-                        f"{self._graph.name}: optimizers {holder} and {index} both hold "
+                        f"{self._graph.name}: optimizers {first} and {index} both hold "
                         f"`{self._variables.by_tensor[id(tensor)].name}`, which each call would "
                         "update twice; give every parameter to one optimizer of the graph"
                     )
