@@ -121,6 +121,31 @@ def test_runtime_state(tmp_path):
         first.load_runtime_state_dict(state)
 
 
+class _Configured(nn.Graph):
+    def __init__(self, **options):
+        super().__init__(**options)
+
+    def build(self, x):
+        return x * 2
+
+
+def test_options_of_genuine_graphs(capsys):
+    graph = _Configured(
+        enable_get_runtime_state_dict=True,
+        debug_v_level=0,
+        debug_ranks=[0],
+        debug_max_py_stack_depth=1,
+        debug_only_user_py_stack=False,
+        debug_op_repr_with_py_stack=True,
+    )
+    assert graph(flow.ones(2)).tolist() == [2, 2]
+    assert graph.name in capsys.readouterr().out
+    other = nn.Graph.with_dynamic_input_shape(size=2, enable_shared=False)(_Configured)()
+    other.load_runtime_state_dict(graph.runtime_state_dict(with_eager=True), warmup_with_run=False)
+    assert other(flow.ones(2)).tolist() == [2, 2]
+    assert capsys.readouterr().out == ""
+
+
 def test_a_runtime_state_writes_no_files_elsewhere(tmp_path):
     state = {"files": {f"../{tmp_path.name}-outside": np.zeros(3, np.uint8)}}
     with pytest.raises(RuntimeError, match="no file"):

@@ -45,7 +45,7 @@ class ProgramStore(NamedTuple):
 PROGRAM_STORE: Hook[ProgramStore] = Hook("PROGRAM_STORE", "oneflow.graph.graph")
 
 
-@keyword_aliases(f="path")
+@keyword_aliases(f="path", path_or_buffer="path")
 def save(
     obj: Any,
     path: str | os.PathLike[str] | BinaryIO,

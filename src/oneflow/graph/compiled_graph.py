@@ -13,6 +13,7 @@ import numpy as np
 from oneflow.base.device import Device
 from oneflow.base.placement import parse_device
 from oneflow.graph.saved_graph import SavedGraph, saved_device_type
+from oneflow.graph.verbosity import chosen_verbosity
 from oneflow.module.module import Module
 
 AnyGraph = TypeVar("AnyGraph", bound="type[CompiledGraph]")
@@ -29,6 +30,7 @@ class CompiledGraph:
 
     max_steps = 10
     dynamic_shapes = False
+    settings: Any
     _name: str
     _modules: dict[str, Module]
     _steps: Any
@@ -65,11 +67,14 @@ class CompiledGraph:
         return type(getattr(func, "__name__", "Traced"), (cls,), {"build": build})()
 
     @staticmethod
-    def with_dynamic_input_shape(size: int = 10) -> Callable[[AnyGraph], AnyGraph]:
+    def with_dynamic_input_shape(
+        size: int = 10, enable_shared: bool = True
+    ) -> Callable[[AnyGraph], AnyGraph]:
         """Decorator for a graph class whose graphs are called with arguments of many shapes.
 
         Args:
             size: how many compiled steps a graph keeps; the one that was used least recently goes.
+            enable_shared: accepted; the steps of a graph share its modules in any case.
 
         Raises:
             ValueError: `size` is not positive.
@@ -94,6 +99,31 @@ class CompiledGraph:
         return decorate
 
     # --- compiling ahead
+
+    def debug(
+        self,
+        v_level: int = 0,
+        *,
+        ranks: int | list[int] | None = None,
+        max_py_stack_depth: int = 2,
+        **options: Any,
+    ) -> None:
+        """Print what happens while the graph is built; call it before the first call.
+
+        Args:
+            v_level: -1 nothing; 0 that it is built; 1 each module too; 2 each operator too; 3 with
+                the lines that called it.
+            ranks: processes that print, rank 0 by default; -1 stands for all.
+            max_py_stack_depth: how many lines level 3 shows per operator.
+            options: further options of later versions, without effect.
+        """
+        self.settings.verbosity = chosen_verbosity(v_level, ranks, max_py_stack_depth)
+        if self._steps and v_level >= 0:
+            warnings.warn(
+                f"{self.name} was built already, and prints only if it is built again; call "
+                "`debug` before the first call",
+                stacklevel=2,
+            )
 
     def _warn_of_recompiling(self, key: tuple) -> None:
         """Say once that a step is compiled that users may not expect."""
@@ -176,11 +206,14 @@ class CompiledGraph:
     def enable_save_runtime_state_dict(self, mode: bool = True) -> None:
         """Accepted; what `runtime_state_dict` needs is kept in any case."""
 
-    def runtime_state_dict(self, destination: dict[str, Any] | None = None) -> dict[str, Any]:
+    def runtime_state_dict(
+        self, destination: dict[str, Any] | None = None, with_eager: bool = False
+    ) -> dict[str, Any]:
         """The compiled steps with their weights, for `load_runtime_state_dict`.
 
         Args:
             destination: dict to add to; default: a new one.
+            with_eager: accepted; the weights of modules are there in any case.
 
         Returns:
             The name of the graph, the type of its device, and the files that `save` writes as
@@ -212,11 +245,14 @@ class CompiledGraph:
             }
         return state
 
-    def load_runtime_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+    def load_runtime_state_dict(
+        self, state_dict: Mapping[str, Any], *, warmup_with_run: bool = True
+    ) -> None:
         """Run compiled steps of another process, with their weights, in place of `build`.
 
         Args:
             state_dict: what `runtime_state_dict` returned there.
+            warmup_with_run: accepted; nothing runs before the first call.
 
         Raises:
             KeyError: it is something else.

@@ -33,7 +33,6 @@ from oneflow.graph.save_graph import save_steps
 from oneflow.graph.saved_graph import SavedGraph
 from oneflow.graph.state import graph_state, load_graph_state
 from oneflow.graph.step import Step
-from oneflow.graph.verbosity import chosen_verbosity
 from oneflow.module.module import Module
 from oneflow.module.state import IncompatibleKeys
 from oneflow.optim.lbfgs import LBFGS
@@ -57,6 +56,14 @@ class Graph(CompiledGraph):
     calls run the compiled program. It is recorded once more where it is called in another mode: its
     modules' `train` or `eval`, grad mode, `autocast`, the default dtype.
 
+    Args:
+        enable_get_runtime_state_dict: accepted; what `runtime_state_dict` needs is there anyway.
+        debug_v_level: as `debug` takes it; -1 prints nothing.
+        debug_ranks: as `debug` takes it.
+        debug_max_py_stack_depth: as `debug` takes it.
+        debug_only_user_py_stack: accepted; only the user's lines are printed.
+        debug_op_repr_with_py_stack: accepted; level 3 prints the lines.
+
     Example:
         >>> import oneflow as flow
         >>> class LinearGraph(flow.nn.Graph):
@@ -75,7 +82,16 @@ class Graph(CompiledGraph):
     default_device: Any = CPU  # of a step without parameters and arguments
     _steps: OrderedDict[tuple, Step]
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        enable_get_runtime_state_dict: bool = False,
+        debug_v_level: int = -1,
+        debug_ranks: int | list[int] | None = None,
+        debug_max_py_stack_depth: int = 2,
+        debug_only_user_py_stack: bool = True,
+        debug_op_repr_with_py_stack: bool = False,
+    ) -> None:
         members = self.__dict__
         kind = type(self).__name__
         members["_name"] = f"{kind}_{next(_counts[kind])}"
@@ -85,6 +101,9 @@ class Graph(CompiledGraph):
         members["settings"] = CaptureSettings(self.config, Blocks(steps.clear, self.named_modules))
         members["_optimizers"] = []
         members["_attributes"] = []
+        if debug_v_level >= 0:
+            depth = debug_max_py_stack_depth
+            self.debug(debug_v_level, ranks=debug_ranks, max_py_stack_depth=depth)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -377,31 +396,6 @@ class Graph(CompiledGraph):
         return SavedGraph(Path(path))
 
     # --- inspection
-
-    def debug(
-        self,
-        v_level: int = 0,
-        *,
-        ranks: int | list[int] | None = None,
-        max_py_stack_depth: int = 2,
-        **options: Any,
-    ) -> None:
-        """Print what happens while the graph is built; call it before the first call.
-
-        Args:
-            v_level: -1 nothing; 0 that it is built; 1 each module too; 2 each operator too; 3 with
-                the lines that called it.
-            ranks: processes that print, rank 0 by default; -1 stands for all.
-            max_py_stack_depth: how many lines level 3 shows per operator.
-            options: further options of later versions, without effect.
-        """
-        self.settings.verbosity = chosen_verbosity(v_level, ranks, max_py_stack_depth)
-        if self._steps and v_level >= 0:
-            warnings.warn(
-                f"{self.name} was built already, and prints only if it is built again; call "
-                "`debug` before the first call",
-                stacklevel=2,
-            )
 
     def plan(self, *args: Any, **kwargs: Any) -> Any:
         """Return the plan of a call: its costs on each device of the placement. Nothing runs.

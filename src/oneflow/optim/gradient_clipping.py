@@ -24,6 +24,7 @@ def clip_grad_norm_(
     norm_type: float = 2.0,
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
+    fused: bool = False,
 ) -> Tensor:
     """Scale all gradients so that their norm, as if they were one vector, is at most `max_norm`.
 
@@ -33,6 +34,7 @@ def clip_grad_norm_(
         norm_type: order of the norm; ``float("inf")`` or ``"inf"`` for the largest element.
         error_if_nonfinite: raise if the norm is not finite; that has to wait for its value.
         foreach: accepted; one program does all of it anyway.
+        fused: accepted, likewise.
 
     Returns:
         The norm before clipping, a 0-dim tensor.

@@ -110,13 +110,19 @@ def adaptive_average(input: Tensor, output_size: Any, data_format: str, count: i
     return unbatched(output, was_unbatched)
 
 
-def adaptive_maximum(input: Tensor, output_size: Any, return_indices: bool, count: int) -> Any:
+def adaptive_maximum(
+    input: Tensor,
+    output_size: Any,
+    return_indices: bool,
+    count: int,
+    data_format: str = "channels_first",
+) -> Any:
     """Max pooling of `count` spatial dimensions to `output_size`."""
     name = f"adaptive_max_pool{count}d"
     _require_dimensions(input, output_size, name)
     require_elements(name, input.shape)
     input, was_unbatched = batched(input, count, name)
-    dims = spatial_dims(count, "channels_first")
+    dims = spatial_dims(count, data_format)
     sizes = _target_sizes(name, input, output_size, dims)
     windows = _even_windows(input, dims, sizes)
     if windows is None:
@@ -203,20 +209,32 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
 
 @overload
 def adaptive_max_pool2d(
-    input: Tensor, output_size: Any, return_indices: Literal[False] = False
+    input: Tensor,
+    output_size: Any,
+    return_indices: Literal[False] = False,
+    data_format: str = "channels_first",
 ) -> Tensor: ...
 @overload
 def adaptive_max_pool2d(
-    input: Tensor, output_size: Any, return_indices: Literal[True]
+    input: Tensor,
+    output_size: Any,
+    return_indices: Literal[True],
+    data_format: str = "channels_first",
 ) -> tuple[Tensor, Tensor]: ...
 @function(method=False, namespace="nn.functional")
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool2d(
+    input: Tensor,
+    output_size: Any,
+    return_indices: bool = False,
+    data_format: str = "channels_first",
+) -> Any:
     """Maximum over windows chosen so that the output has a given size.
 
     Args:
         input: ``[N, C, H, W]`` or ``[C, H, W]``.
         output_size: one number or two; None keeps the input's size.
         return_indices: also return where each maximum is within its ``H * W`` plane.
+        data_format: ``"channels_first"`` or ``"channels_last"``.
 
     Returns:
         ``[N, C, *output_size]``, and with `return_indices` an int64 tensor of the same shape.
@@ -227,7 +245,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
         >>> flow.nn.functional.adaptive_max_pool2d(x, (1, None))
         tensor([[[3., 4.]]], dtype=oneflow.float32)
     """
-    return adaptive_maximum(input, output_size, return_indices, 2)
+    return adaptive_maximum(input, output_size, return_indices, 2, data_format)
 
 
 @overload

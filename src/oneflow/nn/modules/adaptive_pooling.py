@@ -15,13 +15,14 @@ class _AdaptiveAvgPool(Module):
 
     _count: int
 
-    def __init__(self, output_size: Any) -> None:
+    def __init__(self, output_size: Any, data_format: str | None = None) -> None:
         super().__init__()
         self.output_size = output_size
+        self.data_format = data_format or "channels_first"
 
     def forward(self, input: Tensor) -> Tensor:
         return adaptive_pooling.adaptive_average(
-            input, self.output_size, "channels_first", self._count
+            input, self.output_size, self.data_format, self._count
         )
 
     def extra_repr(self) -> str:
@@ -53,6 +54,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
 
     Args:
         output_size: height and width of the output: one number, or two; None keeps a size.
+        data_format: ``"channels_first"``, the default, or ``"channels_last"``: ``[N, H, W, C]``.
 
     Shape:
         input: ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -89,13 +91,16 @@ class _AdaptiveMaxPool(Module):
 
     _count: int
 
-    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+    def __init__(
+        self, output_size: Any, return_indices: bool = False, data_format: str | None = None
+    ) -> None:
         super().__init__()
         self.output_size, self.return_indices = output_size, return_indices
+        self.data_format = data_format or "channels_first"
 
     def forward(self, input: Tensor) -> Any:
         return adaptive_pooling.adaptive_maximum(
-            input, self.output_size, self.return_indices, self._count
+            input, self.output_size, self.return_indices, self._count, self.data_format
         )
 
     def extra_repr(self) -> str:
@@ -128,6 +133,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     Args:
         output_size: height and width of the output: one number, or two; None keeps a size.
         return_indices: also return where the maxima are.
+        data_format: ``"channels_first"``, the default, or ``"channels_last"``: ``[N, H, W, C]``.
 
     Shape:
         input: ``(N, C, H, W)`` or ``(C, H, W)``.
