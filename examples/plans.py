@@ -6,7 +6,8 @@ What does a plan cost on devices that nobody has to own? Ask the planner:
 
 ``strategy`` is ``data`` (rows of the input are split over all devices), ``tensor`` (layers are),
 ``2d`` (rows over the first dimension of the mesh, layers over the others) or ``free`` (parameters
-lie as the planner likes, see `enable_auto_parallel`).
+lie as the planner likes, see `enable_auto_parallel`). With ``stages=4 micro_batches=8`` the GPT is
+a pipeline: each quarter of its layers lies on a quarter of the devices.
 """
 
 import argparse
@@ -121,10 +122,12 @@ class WideDeep(nn.Module):
 class Training(nn.Graph):
     """One training step of a module that returns its loss."""
 
-    def __init__(self, model, optimizer, zero=0, automatic=False):
+    def __init__(self, model, optimizer, zero=0, automatic=False, micro_batches=1):
         super().__init__()
         self.model = model
         self.add_optimizer(optimizer)
+        if micro_batches > 1:
+            self.config.set_gradient_accumulation_steps(micro_batches)
         if zero:
             self.config.enable_zero(stage=zero, shard_min_size=1)
         if automatic:
@@ -153,6 +156,22 @@ def lay(kind, model, placement, strategy):
     return [split(0)] * replicas + [broadcast] * (count - replicas)
 
 
+def parts_of(placement, count):
+    """A placement in equal parts along its first dimension."""
+    ranks = placement.ranks
+    if count < 1 or len(ranks) % count:
+        raise ValueError(f"`stages` must divide {len(ranks)}, got {count}")
+    size = len(ranks) // count
+    return [flow.placement(placement.type, ranks[i : i + size]) for i in range(0, len(ranks), size)]
+
+
+def set_stages(model, places):
+    """Let the layers of a GPT run where they lie, the last of them with the head."""
+    for block in (*model.blocks, model.norm, model.head):
+        place = next(block.parameters()).placement
+        block.config.set_stage(places.index(place), place)
+
+
 def placed(tensors, placement, sbp):
     """Tensors that every rank has whole, laid over a placement."""
     whole = [flow.sbp.broadcast] * len(placement.hierarchy)
@@ -178,14 +197,24 @@ def gpt(
     layers=4,
     strategy="data",
     zero=0,
+    stages=1,
+    micro_batches=1,
 ):
     """The GPT and its inputs."""
     model = GPT(vocabulary, context, width, heads, layers)
-    sbp = lay("gpt", model, placement, strategy)
+    places = parts_of(placement, stages)
+    sbp = lay("gpt", model, places[0], strategy)
+    for number, place in enumerate(places[1:], 1):
+        for block in model.blocks[number * layers // stages : (number + 1) * layers // stages]:
+            lay("gpt", block, place, strategy)
+    lay("gpt", model.norm, places[-1], strategy)
+    lay("gpt", model.head, places[-1], strategy)
     optimizer = flow.optim.AdamW(model.parameters(), lr=3e-4)
-    graph = Training(model, optimizer, zero, strategy == "free")
-    tokens = [flow.randint(0, vocabulary, (batch, context)) for _ in range(2)]
-    return graph, placed(tokens, placement, sbp)
+    graph = Training(model, optimizer, zero, strategy == "free", micro_batches)
+    if stages > 1:
+        set_stages(graph.model, places)
+    tokens, targets = (flow.randint(0, vocabulary, (batch, context)) for _ in range(2))
+    return graph, (*placed([tokens], places[0], sbp), *placed([targets], places[-1], sbp))
 
 
 def wide_deep(

@@ -389,7 +389,7 @@ def test_interrupts_and_failing_tasks_lose_nothing():
         after = {name: tensor.numpy() for name, tensor in twin.state_dict().items()}
         assert len(halves_of(net, after, after)[0]) == len(after)
 
-    runs = pipeline_of(graph)._runs
+    runs = pipeline_of(graph).runs
     before = states()
     reference(x, y)
     after = {name: tensor.numpy() for name, tensor in twin.state_dict().items()}

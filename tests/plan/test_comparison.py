@@ -17,7 +17,9 @@ from oneflow.primitives.cost.chips import Chip
 
 GPT = "examples/plans.py:gpt"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "planner.md"
-SEARCH = re.compile(r"python -m oneflow plan (.*--search.*)\n```\n\n```text\n(.*?)```", re.DOTALL)
+SEARCH = re.compile(
+    r"python -m oneflow plan ([^\n]*--search[^\n]*)\n```\n\n```text\n(.*?)```", re.DOTALL
+)
 
 
 # Values that a field of a chip does not take, as in TOML.
@@ -51,8 +53,8 @@ def lookup_plan(chip):
         return plan_graph(Lookup(table), tokens, compile=False, chip=chip)
 
 
-def test_the_page_shows_a_search(capsys):
-    arguments, shown = SEARCH.search(PAGE.read_text(encoding="utf-8")).groups()
+@pytest.mark.parametrize(("arguments", "shown"), SEARCH.findall(PAGE.read_text(encoding="utf-8")))
+def test_the_page_shows_a_search(arguments, shown, capsys):
     main(arguments.split())
     assert capsys.readouterr().out == shown
 

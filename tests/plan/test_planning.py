@@ -70,19 +70,6 @@ def test_a_plan_leaves_a_graph_as_it_was(zero):
     assert losses == [graph(*inputs).item() for _ in range(4)]
 
 
-def test_a_plan_is_not_about_pipelines():
-    with planning():
-        first, second = flow.placement("cuda", [0]), flow.placement("cuda", [1])
-        x = flow.ones(4, placement=first, sbp=flow.sbp.broadcast)
-
-        class Twice(flow.nn.Graph):
-            def build(self, x):
-                return (x * 2).to_global(second, flow.sbp.broadcast) * 2
-
-        with pytest.raises(RuntimeError, match="pipeline over 2 placements"):
-            Twice().plan(x)
-
-
 def test_a_plan_is_about_a_placement():
     class Double(flow.nn.Graph):
         def build(self, x):

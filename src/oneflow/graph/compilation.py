@@ -137,9 +137,7 @@ def compile_step(
     summary = captured.summary
     executable: Executable | EngineExecutable | PipelineExecutable
     if len(program.devices) > 1:
-        # Passes may add instructions behind those that were captured.
-        last = Phase(UPDATE)
-        phases = [captured.phases.get(i.results.start, last) for i in optimized.instructions]
+        phases = phases_of(captured, optimized)
         executable = PipelineExecutable(
             program, phases, donated, constants, captured.checks, name, dump
         )
@@ -153,6 +151,13 @@ def compile_step(
     with compile_message(name, len(program.instructions)):
         executable.compile()
     return Step(executable, binding, captured, summary)
+
+
+def phases_of(captured: CapturedStep, optimized: Program) -> list[Phase]:
+    """The phase of each instruction of a captured step's program after its passes."""
+    # Passes may add instructions behind those that were captured.
+    last = Phase(UPDATE)
+    return [captured.phases.get(i.results.start, last) for i in optimized.instructions]
 
 
 def constants_of(captured: CapturedStep, program: Program) -> dict[int, Any]:

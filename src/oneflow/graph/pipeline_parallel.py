@@ -47,6 +47,7 @@ class TaskRun:
         run: runs its program; None if this process has no part in it.
         inputs: numbers of the values it reads.
         slots: indices of the run-time numbers it reads.
+        donated: positions of the inputs that it may write over.
         outputs: numbers of the values it produces.
         transfers: values that are transferred to other placements afterwards.
         freed: values that nothing needs after it and its transfers.
@@ -57,6 +58,7 @@ class TaskRun:
     run: Callable[..., Any] | None
     inputs: list[int]
     slots: list[int]
+    donated: tuple[int, ...]
     outputs: tuple[int, ...]
     transfers: list[Transfer]
     freed: list[int]
@@ -71,6 +73,8 @@ class PipelineExecutable:
         partition: its tasks.
         stages: placements in the order in which a micro batch gets to them.
         order: the tasks as they are scheduled.
+        runs: the tasks as they run, in that order.
+        replaced_by: the output that replaces a donated input, by this input.
 
     Args:
         program: the program.
@@ -100,8 +104,7 @@ class PipelineExecutable:
             # Nothing is updated before all checks are known.
             self.order.sort(key=lambda slot: self._is_update(slot.task))
         self.durations: dict[int, float] = {}
-        # The output that replaces a donated input, by this input.
-        self._replaced_by = dict(zip(donated, self.partition.outputs, strict=False))
+        self.replaced_by = dict(zip(donated, self.partition.outputs, strict=False))
         self._constants = constants
         self._name = name
         self._observer = observer
@@ -109,6 +112,7 @@ class PipelineExecutable:
             instruction.results.start: check
             for instruction, check in zip(program.checks, checks, strict=True)
         }
+        self._optimized: dict[Program, Program] = {}
         self._executables: dict[tuple, Executable] = {}
         self._last = self._last_uses()
         self._first_transfers = [
@@ -116,7 +120,7 @@ class PipelineExecutable:
             for transfer in self.partition.transfer_by_result.values()
             if transfer.producer is None
         ]
-        self._runs = [self._run_of(slot.task) for slot in self.order]
+        self.runs = [self._run_of(slot.task) for slot in self.order]
         self._calls = 0
         self._has_failed = False
 
@@ -158,7 +162,7 @@ class PipelineExecutable:
         free = {
             number
             for number in freed
-            if number >= input_count or self._replaced_by.get(number) in task.outputs
+            if number >= input_count or self.replaced_by.get(number) in task.outputs
         } - sources
         donated = tuple(i for i, number in enumerate(inputs) if number in free)
         runner = None
@@ -166,7 +170,19 @@ class PipelineExecutable:
             runner = runner_for(self._executable(program, task.placement, donated, slots))
         starts = [instruction.results.start for instruction in task.instructions]
         checks = [self._lines[start] for start in starts if start in self._lines]
-        return TaskRun(index, runner, inputs, slots, task.outputs, transfers, freed, checks)
+        return TaskRun(
+            index, runner, inputs, slots, donated, task.outputs, transfers, freed, checks
+        )
+
+    def program_of(self, run: TaskRun) -> Program:
+        """The program of a task after its passes; micro batches share theirs."""
+        return self._optimize(task_program(self.program, self.partition.tasks[run.task])[0])
+
+    def executable_of(self, run: TaskRun) -> Executable:
+        """The executable of a task, whichever process runs it; micro batches share theirs."""
+        task = self.partition.tasks[run.task]
+        program, _, slots = task_program(self.program, task)
+        return self._executable(program, task.placement, run.donated, slots)
 
     def _executable(
         self, program: Program, placement: Placement, donated: tuple, slots: list[int]
@@ -179,13 +195,18 @@ class PipelineExecutable:
         }
         key = (program, donated, tuple(constants.items()))
         if key not in self._executables:
-            optimized = run_passes(
-                program, PassGroup.PROGRAM, PassGroup.EXECUTABLE, observer=self._observer
-            )
+            optimized = self._optimize(program)
             self._executables[key] = Executable(
                 optimized, donated, placement, constants, self._name
             )
         return self._executables[key]
+
+    def _optimize(self, program: Program) -> Program:
+        if program not in self._optimized:
+            self._optimized[program] = run_passes(
+                program, PassGroup.PROGRAM, PassGroup.EXECUTABLE, observer=self._observer
+            )
+        return self._optimized[program]
 
     # --- running
 
@@ -235,7 +256,7 @@ class PipelineExecutable:
                 self._transfer(transfer, values)
             has_no_checks = not self.program.checks
             self._has_failed = False
-            for run in self._runs:
+            for run in self.runs:
                 if not has_no_checks and self._is_update(run.task):
                     has_no_checks = True
                     self._has_failed = self._any_failed(rows)
@@ -321,7 +342,7 @@ class PipelineExecutable:
         input_count = len(self.program.inputs) + len(self.program.scalars)
         live: dict[Placement, dict[int, int]] = defaultdict(dict)
         sizes: dict[Placement, list[tuple[int, int]]] = {stage: [] for stage in self.stages}
-        for index, run in enumerate(self._runs):
+        for index, run in enumerate(self.runs):
             for number in (*run.outputs, *[transfer.result for transfer in run.transfers]):
                 spec = specs[number]
                 if number >= input_count and number in self._last:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from oneflow.base.placement import Placement
@@ -67,17 +67,27 @@ def one_forward_one_backward(
 
 
 def timeline(
-    tasks: Sequence[PipelineTask], order: Sequence[Slot], duration: Callable[[PipelineTask], float]
+    tasks: Sequence[PipelineTask],
+    order: Sequence[Slot],
+    duration: Callable[[PipelineTask], float],
+    delay: Mapping[tuple[int, int], float] | None = None,
 ) -> list[Slot]:
-    """Return the schedule if every device runs its tasks in the given order, as soon as it can."""
+    """Return the schedule if every device runs its tasks in the given order, as soon as it can.
+
+    Args:
+        tasks: the tasks.
+        order: the order in which they start.
+        duration: of a task.
+        delay: the time between a task and one that depends on it, by the indices of both.
+    """
+    delays = delay or {}
     ends: dict[int, float] = {}
     free: dict[int, float] = defaultdict(float)
     slots = []
     for slot in order:
         task = tasks[slot.task]
-        waits = [ends[need] for need in task.dependencies] + [
-            free[rank] for rank in task.placement.flat
-        ]
+        waits = [ends[need] + delays.get((need, slot.task), 0.0) for need in task.dependencies]
+        waits += [free[rank] for rank in task.placement.flat]
         start = max(waits)
         ends[slot.task] = end = start + duration(task)
         free.update(dict.fromkeys(task.placement.flat, end))

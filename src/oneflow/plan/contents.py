@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from oneflow.base.placement import Placement
+from oneflow.plan.estimate import CostEstimate
 from oneflow.plan.hlo_account import ProgramAccount
 from oneflow.plan.largest import StoredValue, largest_values
+from oneflow.plan.pipeline import PipelinePlan, plan_pipeline
 from oneflow.plan.rows import InputRow, OperatorRow, input_rows, operator_rows
 from oneflow.plan.step_program import StepProgram
-from oneflow.plan.sums import CollectiveTotal, flops_of, merge_collectives, sum_collectives
+from oneflow.plan.sums import flops_of, merge_collectives, sum_collectives
 from oneflow.plan.xla import MAX_DEVICES, can_compile, compiled
 from oneflow.primitives.cost.chips import Chip, chip_of_type
 from oneflow.program.cost import program_seconds
-from oneflow.program.liveness import Memory, memory_of
+from oneflow.program.liveness import memory_of
 
 # Names of the kinds of inputs, in the order in which they are shown.
 KINDS = {
@@ -24,28 +27,6 @@ KINDS = {
     "argument": "arguments",
     "constant": "constants",
 }
-
-
-@dataclass(frozen=True)
-class CostEstimate:
-    """An estimate of the memory, work and collectives of one device in one step.
-
-    Attributes:
-        by: its source, ``"model"`` or ``"XLA"``.
-        memory: bytes.
-        flops: operations computed.
-        collectives: collectives, by kind and size of groups.
-    """
-
-    by: str
-    memory: Memory
-    flops: float
-    collectives: tuple[CollectiveTotal, ...]
-
-    @property
-    def sent(self) -> float:
-        """Bytes that the device sends."""
-        return sum(collective.sent for collective in self.collectives)
 
 
 @dataclass(frozen=True)
@@ -64,6 +45,9 @@ class PlanContents:
         chip: the kind of the devices, if that is known.
         work: the kernels of the program that XLA compiled for the chip.
         largest: the largest values on a device when its memory is used most, by the model.
+        pipeline: its stages, if it is on several placements. `model` and `xla` have the memory of
+            the fullest stage then, the mean of operations, and the collectives of the stage that
+            sends most; `seconds` what the stage with most work computes, and the rest of the step.
     """
 
     name: str
@@ -77,17 +61,25 @@ class PlanContents:
     chip: Chip | None = None
     work: ProgramAccount | None = None
     largest: tuple[StoredValue, ...] = ()
+    pipeline: PipelinePlan | None = None
 
     @property
     def estimate(self) -> CostEstimate:
         """XLA's estimate if there is one, else the model's."""
         return self.xla or self.model
 
+    @property
+    def time_parts(self) -> tuple[str, str]:
+        """The names of the parts of `seconds`."""
+        return "computing", "exchanging and waiting" if self.pipeline else "exchanging"
+
     def input_bytes(self) -> dict[str, int]:
-        """The bytes of the inputs on each device, by kind."""
+        """The bytes of the inputs on each device, in the fullest stage of a pipeline, by kind."""
+        stage = self.pipeline.stages.index(self.pipeline.fullest) if self.pipeline else 0
         sums = dict.fromkeys(KINDS, 0)
         for row in self.inputs:
-            sums[row.kind] += row.shard_bytes * row.count
+            if row.stage == stage:
+                sums[row.kind] += row.shard_bytes * row.count
         return {KINDS[kind]: size for kind, size in sums.items() if size}
 
     def mesh(self) -> str:
@@ -95,7 +87,8 @@ class PlanContents:
         kind = self.chip.name if self.chip else self.placement.type
         grid = " x ".join(map(str, self.placement.hierarchy))
         total = f" = {self.placement.size}" if self.placement.ndim > 1 else ""
-        return f"{grid}{total} {kind} device{'s' * (self.placement.size > 1)}"
+        stages = f" in {len(self.pipeline.stages)} stages" if self.pipeline else ""
+        return f"{grid}{total} {kind} device{'s' * (self.placement.size > 1)}{stages}"
 
 
 def contents_of(step: StepProgram, compile: bool = True, chip: Chip | None = None) -> PlanContents:
@@ -106,6 +99,38 @@ def contents_of(step: StepProgram, compile: bool = True, chip: Chip | None = Non
         compile: compile with XLA too, if this process has enough devices or for a chip.
         chip: the kind of the devices.
     """
+    xla_skip_reason = _xla_skip_reason(step, compile, chip)
+    asks_xla = not xla_skip_reason
+    costs = (_pipeline_costs if step.pipeline else _costs)(step, asks_xla, chip)
+    return PlanContents(
+        step.name,
+        step.placement,
+        tuple(input_rows(step)),
+        tuple(operator_rows(step)),
+        costs.model,
+        costs.seconds,
+        costs.xla,
+        xla_skip_reason,
+        chip,
+        costs.work,
+        tuple(largest_values(step, costs.pipeline.fullest.placement if costs.pipeline else None)),
+        costs.pipeline,
+    )
+
+
+@dataclass(frozen=True)
+class _Costs:
+    """The costs of a step; see `PlanContents`."""
+
+    model: CostEstimate
+    seconds: tuple[float, float]
+    xla: CostEstimate | None
+    work: ProgramAccount | None
+    pipeline: PipelinePlan | None = None
+
+
+def _costs(step: StepProgram, asks_xla: bool, chip: Chip | None) -> _Costs:
+    """The costs of a step on one placement."""
     program = step.cse_program
     model = CostEstimate(
         "model",
@@ -113,30 +138,26 @@ def contents_of(step: StepProgram, compile: bool = True, chip: Chip | None = Non
         flops_of(program),
         tuple(sum_collectives(program)),
     )
-    xla_skip_reason = _xla_skip_reason(step, compile, chip)
-    xla = work = None
-    if not xla_skip_reason:
-        executable = compiled(step, chip)
-        work = executable.work
-        xla = CostEstimate(
-            "XLA",
-            executable.memory,
-            model.flops if executable.flops is None else executable.flops,
-            tuple(merge_collectives(executable.collectives)),
-        )
-    return PlanContents(
-        step.name,
-        step.placement,
-        tuple(input_rows(step)),
-        tuple(operator_rows(step)),
-        model,
-        program_seconds(program, chip or chip_of_type(step.placement.type)),
-        xla,
-        xla_skip_reason,
-        chip,
-        work,
-        tuple(largest_values(step)),
+    seconds = program_seconds(program, chip or chip_of_type(step.placement.type))
+    if not asks_xla:
+        return _Costs(model, seconds, None, None)
+    executable = compiled(step.executable, step.placement.size, chip)
+    xla = CostEstimate(
+        "XLA",
+        executable.memory,
+        model.flops if executable.flops is None else executable.flops,
+        tuple(merge_collectives(executable.collectives)),
     )
+    return _Costs(model, seconds, xla, executable.work)
+
+
+def _pipeline_costs(step: StepProgram, asks_xla: bool, chip: Chip | None) -> _Costs:
+    """The costs of a step on several placements."""
+    assert step.pipeline is not None
+    kind = chip or chip_of_type(step.placement.type)
+    compile = functools.partial(compiled, chip=chip) if asks_xla else None
+    plan = plan_pipeline(step.pipeline, kind, compile)
+    return _Costs(plan.model(), plan.parts, plan.xla(), plan.fullest.work, plan)
 
 
 def _xla_skip_reason(step: StepProgram, compile: bool, chip: Chip | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
 from oneflow.plan.step_program import StepProgram
 from oneflow.primitives.cost.operation_cost import shard_bytes, shard_shape_of
@@ -30,18 +31,25 @@ class StoredValue:
     tensor: str
 
 
-def largest_values(step: StepProgram, count: int = _COUNT) -> list[StoredValue]:
-    """Return the largest values of a step at the peak of its memory, the largest first."""
-    values = sorted(_values(step), key=lambda value: -value.nbytes)
-    return values[:count]
+def largest_values(step: StepProgram, stage: Placement | None = None) -> list[StoredValue]:
+    """Return the largest values of a step at the peak of its memory, the largest first.
+
+    Args:
+        step: the step.
+        stage: of a pipeline, whose values are meant; None: all.
+    """
+    values = sorted(_values(step, stage), key=lambda value: -value.nbytes)
+    return values[:_COUNT]
 
 
-def _values(step: StepProgram) -> Iterator[StoredValue]:
+def _values(step: StepProgram, stage: Placement | None) -> Iterator[StoredValue]:
     program = step.cse_program
     for given, spec in zip(step.inputs, program.inputs, strict=True):
-        yield _stored(spec, given.name, given.kind)
+        if stage in (None, spec.device):
+            yield _stored(spec, given.name, given.kind)
     for instruction, spec in live_at_peak(program):
-        yield _stored(spec, instruction.scope, instruction.operation.primitive.name)
+        if stage in (None, spec.device):
+            yield _stored(spec, instruction.scope, instruction.operation.primitive.name)
 
 
 def _stored(spec: TensorSpec, where: str, what: str) -> StoredValue:

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from oneflow.base.units import bytes_text, flops_text, seconds_text
-from oneflow.plan.contents import CostEstimate, PlanContents
+from oneflow.plan.contents import PlanContents
+from oneflow.plan.estimate import CostEstimate
 from oneflow.plan.rows import OperatorRow, grouped
+from oneflow.plan.text import STAGE_COLUMNS, stage_cells
 
 _STYLE = """
 :root { --text: #1c2733; --soft: #5b6b7b; --line: #dfe5ec; --page: #f6f8fa; --card: #fff;
@@ -72,6 +74,7 @@ def page_of(contents: PlanContents) -> str:
         f"<p>One step on a mesh of {escape(contents.mesh())}; all figures are for each device.</p>",
         _summary(contents),
         _memory(contents),
+        _stages(contents),
         _collectives(contents),
         _inputs(contents),
         _operators(contents),
@@ -98,9 +101,10 @@ def _summary(contents: PlanContents) -> str:
         for name, figure, other in rows
     ]
     compute, communication = map(seconds_text, contents.seconds)
+    first, second = contents.time_parts
     items.append(
         f"<div class=card><span>takes about</span><b>{seconds_text(sum(contents.seconds))}</b>"
-        f"<span>computing {compute}, exchanging {communication}, by the cost model</span></div>"
+        f"<span>{first} {compute}, {second} {communication}, by the cost model</span></div>"
     )
     if contents.xla is None:
         note = f"XLA has no part in these figures: {escape(contents.xla_skip_reason)}."
@@ -119,6 +123,11 @@ def _memory(contents: PlanContents) -> str:
     memory = contents.estimate.memory
     parts = {**contents.input_bytes(), "results": memory.outputs, "temporary": memory.temporary}
     return "<h2>Memory</h2>" + _bar(parts)
+
+
+def _stages(contents: PlanContents) -> str:
+    rows = [("", list(map(_number, cells))) for cells in stage_cells(contents)]
+    return "<h2>Stages</h2>" + _table(["stage", *STAGE_COLUMNS], rows) if rows else ""
 
 
 def _bar(sizes: dict[str, int]) -> str:
@@ -173,12 +182,14 @@ def _inputs(contents: PlanContents) -> str:
                 f"<code>{list(row.shard)}</code>",
                 _number(bytes_text(row.shard_bytes)),
                 _number(str(row.count)),
+                *([_number(str(row.stage))] if contents.pipeline else []),
             ],
         )
         for row in contents.inputs
         if row.kind != "constant"
     ]
     head = ["input", "kind", "tensor", "SBP", "part", "of each", "count"]
+    head += ["stage"] if contents.pipeline else []
     return "<h2>Parameters, states and arguments</h2>" + _table(head, rows)
 
 

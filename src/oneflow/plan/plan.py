@@ -8,7 +8,8 @@ from typing import Any
 
 from oneflow.checkpoint.atomic_file import atomic_write
 from oneflow.graph.graph import PLAN_GRAPH, Graph
-from oneflow.plan.contents import CostEstimate, PlanContents, contents_of
+from oneflow.plan.contents import PlanContents, contents_of
+from oneflow.plan.estimate import CostEstimate
 from oneflow.plan.page import page_of
 from oneflow.plan.step_program import plan_step
 from oneflow.plan.text import text_of

@@ -27,6 +27,7 @@ class InputRow:
         sbp: its SBP.
         shard: shape of the shard of each device.
         shard_bytes: bytes of the shard of one of them.
+        stage: number of the stage of a pipeline where it is.
         count: number of these inputs.
     """
 
@@ -37,6 +38,7 @@ class InputRow:
     sbp: str
     shard: tuple[int, ...]
     shard_bytes: int
+    stage: int = 0
     count: int = 1
 
 
@@ -68,6 +70,7 @@ class OperatorRow:
 
 def input_rows(step: StepProgram) -> list[InputRow]:
     """The inputs of the program; equal ones are one row."""
+    stages = step.pipeline.stages if step.pipeline else []
     rows: dict[InputRow, int] = {}
     for step_input, spec in zip(step.inputs, step.program.inputs, strict=True):
         row = InputRow(
@@ -78,6 +81,7 @@ def input_rows(step: StepProgram) -> list[InputRow]:
             sbp_text(spec.sbp or ()),
             shard_shape_of(spec),
             shard_bytes(spec),
+            stages.index(spec.device) if stages else 0,
         )
         rows[row] = rows.get(row, 0) + 1
     return [replace(row, count=count) for row, count in rows.items()]

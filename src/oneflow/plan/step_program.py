@@ -11,8 +11,9 @@ from oneflow.compiler.lower import Executable
 from oneflow.graph.binding import bind
 from oneflow.graph.capture import captured_step
 from oneflow.graph.captured_step import StepInput
-from oneflow.graph.compilation import constants_of, optimize
+from oneflow.graph.compilation import constants_of, optimize, phases_of
 from oneflow.graph.graph import Graph
+from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.pytree import flatten_call
 from oneflow.graph.zero import zero_scope
 from oneflow.program.cse import eliminate_common_values
@@ -32,6 +33,7 @@ class StepProgram:
         inputs: the inputs of the program.
         donated: inputs that the step writes over.
         constants: numbers, by index, that are the same in every run.
+        pipeline: its tasks, if it is on several placements, of which `placement` has all devices.
     """
 
     name: str
@@ -40,6 +42,7 @@ class StepProgram:
     inputs: tuple[StepInput, ...]
     donated: range
     constants: dict[int, Any]
+    pipeline: PipelineExecutable | None = None
 
     def executable(self) -> Executable:
         """The program for the compiler, as the graph would run it; it is not compiled yet."""
@@ -60,7 +63,6 @@ def plan_step(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> St
 
     Raises:
         TypeError: the graph's tensors are local; a plan is about a placement.
-        RuntimeError: the graph is on several placements.
     """
     tensors: list[Tensor] = []
     structure = flatten_call(args, kwargs, tensors, graph.name)
@@ -70,19 +72,23 @@ def plan_step(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> St
         zero_scope(optimizers),
         captured_step(graph, graph.build, structure, tensors) as captured,
     ):
-        program, binding = bind(captured, optimize(captured, graph.settings))
+        optimized = optimize(captured, graph.settings)
+        program, binding = bind(captured, optimized)
     if not isinstance(captured.device, Placement):
         raise TypeError(
             f"{graph.name} runs on `{captured.device}`; a plan is about global tensors: bring "
             "its modules and arguments to a placement with `to_global(placement, sbp)`"
         )
-    placements = program.devices
-    if len(placements) > 1:
-        raise RuntimeError(
-            f"{graph.name} is a pipeline over {len(placements)} placements, and a plan is about "
-            "one; plan each stage as a graph of its own"
-        )
     first = len(binding.arguments)
     donated = range(first, first + binding.changed)
     constants = constants_of(captured, program)
-    return StepProgram(graph.name, program, captured.device, binding.inputs, donated, constants)
+    placement, pipeline = captured.device, None
+    if len(program.devices) > 1:
+        phases = phases_of(captured, optimized)
+        with planning():
+            pipeline = PipelineExecutable(
+                program, phases, donated, constants, captured.checks, graph.name
+            )
+        ranks = {rank for stage in pipeline.stages for rank in stage.flat}
+        placement = Placement(placement.type, sorted(ranks))
+    return StepProgram(graph.name, program, placement, binding.inputs, donated, constants, pipeline)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from oneflow.base.units import bytes_text, flops_text, seconds_text
-from oneflow.plan.contents import CostEstimate, PlanContents
+from oneflow.plan.contents import PlanContents
+from oneflow.plan.estimate import CostEstimate
+from oneflow.plan.pipeline import StagePlan
 from oneflow.plan.rows import OperatorRow, grouped
 
 _RIGHT = {
     *("each device", "computes", "sends", "count", "number", "model", "XLA", "group", "given"),
     *("memory", "computing", "exchanging", "a step", "tokens/s", "MFU", "per million", "bytes"),
+    *("stage", "devices", "activations", "micro batches", "to stages", "waits"),
 }
 _MAX_WIDTH = 56
 
@@ -28,6 +31,7 @@ def text_of(contents: PlanContents, lists_all: bool = False) -> str:
             "",
             *_sums(contents),
             "",
+            *_stages(contents),
             *_largest(contents),
             *_collectives(contents),
             "",
@@ -54,12 +58,51 @@ def _sums(contents: PlanContents) -> list[str]:
         ["takes about", seconds_text(sum(contents.seconds))],
         *(
             [f"  {what}", seconds_text(seconds)]
-            for what, seconds in zip(("computing", "exchanging"), contents.seconds, strict=True)
+            for what, seconds in zip(contents.time_parts, contents.seconds, strict=True)
         ),
     ]
     rows += _chip_rows(contents)
     lines = table_lines(["each device, each step", *(column.by for column in columns)], rows)
-    return [*lines, *_sources(contents)]
+    return [*lines, *_sources(contents), *_meaning(contents)]
+
+
+def _meaning(contents: PlanContents) -> list[str]:
+    """The stages of which the sums are, if there are several."""
+    if contents.pipeline is None:
+        return []
+    return [
+        "memory and kernels: of the stage that needs most memory; computes: the mean; "
+        "sends: within the stage that sends most"
+    ]
+
+
+# The columns of the table of stages, and what they say of one.
+STAGE_COLUMNS: dict[str, Callable[[StagePlan], str]] = {
+    "devices": lambda stage: str(stage.placement.size),
+    "memory": lambda stage: bytes_text(stage.estimate.memory.peak),
+    "activations": lambda stage: bytes_text(stage.kept),
+    "micro batches": lambda stage: str(stage.micro_batches),
+    "computes": lambda stage: flops_text(stage.estimate.flops),
+    "sends": lambda stage: bytes_text(stage.estimate.sent),
+    "to stages": lambda stage: bytes_text(stage.forwarded),
+    "computing": lambda stage: seconds_text(stage.seconds[0]),
+    "exchanging": lambda stage: seconds_text(stage.seconds[1]),
+    "waits": lambda stage: f"{stage.idle:.0%}",
+}
+
+
+def stage_cells(contents: PlanContents) -> list[list[str]]:
+    """The rows of the table of stages: the number of each, and its `STAGE_COLUMNS`."""
+    stages = contents.pipeline.stages if contents.pipeline else ()
+    return [
+        [str(number), *(cell(stage) for cell in STAGE_COLUMNS.values())]
+        for number, stage in enumerate(stages)
+    ]
+
+
+def _stages(contents: PlanContents) -> list[str]:
+    rows = stage_cells(contents)
+    return [*table_lines(["stage", *STAGE_COLUMNS], rows), ""] if rows else []
 
 
 def _chip_rows(contents: PlanContents) -> list[list[str]]:
@@ -123,12 +166,16 @@ def _collectives(contents: PlanContents) -> list[str]:
 
 
 def _inputs(contents: PlanContents) -> list[str]:
+    shown = [row for row in contents.inputs if row.kind not in ("state", "constant")]
     rows = [
         [row.name, f"{row.dtype}{list(row.shape)}", row.sbp, str(list(row.shard)), str(row.count)]
-        for row in contents.inputs
-        if row.kind not in ("state", "constant")
+        for row in shown
     ]
-    return table_lines(["parameters and arguments", "tensor", "SBP", "part", "count"], rows)
+    head = ["parameters and arguments", "tensor", "SBP", "part", "count"]
+    if contents.pipeline:
+        head.append("stage")
+        rows = [[*cells, str(row.stage)] for cells, row in zip(rows, shown, strict=True)]
+    return table_lines(head, rows)
 
 
 def _operators(contents: PlanContents, lists_all: bool) -> list[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from oneflow.base.device import platform_devices
+from oneflow.compiler.lower import Executable
 from oneflow.compiler.topologies import compiling_for
 from oneflow.plan.hlo_account import COLLECTIVES, ProgramAccount, account_of, bytes_of
 from oneflow.plan.step_program import StepProgram
@@ -47,11 +48,17 @@ def can_compile(step: StepProgram) -> bool:
     return size <= MAX_DEVICES and size <= len(platform_devices("cpu"))
 
 
-def compiled(step: StepProgram, chip: Chip | None = None) -> Compiled:
-    """Compile a program with XLA for a chip, by default for the CPU; return its estimates."""
-    devices = compiling_for(chip, step.placement.size) if chip else contextlib.nullcontext()
+def compiled(make: Callable[[], Executable], size: int, chip: Chip | None = None) -> Compiled:
+    """Compile a program with XLA, and return its estimates.
+
+    Args:
+        make: makes the executable, where the devices of its placement have others in their place.
+        size: number of devices of the program.
+        chip: the kind of the devices; None: devices of this machine's CPU stand for them.
+    """
+    devices = compiling_for(chip, size) if chip else contextlib.nullcontext()
     with planning(), devices:
-        executable = step.executable()
+        executable = make()
         analysis = executable.memory()
         text = executable.hlo()
     memory = Memory(
@@ -59,7 +66,8 @@ def compiled(step: StepProgram, chip: Chip | None = None) -> Compiled:
         analysis.output_size_in_bytes - analysis.alias_size_in_bytes,
         analysis.temp_size_in_bytes,
     )
-    flops = None if chip else executable.cost()["flops"]
+    # A program without operations has no entry for them.
+    flops = None if chip else executable.cost().get("flops", 0.0)
     return Compiled(memory, flops, tuple(collectives_in(text)), account_of(text) if chip else None)
 
 
