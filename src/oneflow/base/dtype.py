@@ -6,6 +6,7 @@ import enum
 from typing import Any
 
 import jax.numpy as jnp
+import ml_dtypes
 import numpy as np
 
 from oneflow.base.keyword_aliases import keyword_aliases
@@ -91,8 +92,16 @@ float32 = DType("float32", np.float32, Category.FLOAT)
 float64 = DType("float64", np.float64, Category.FLOAT)
 complex64 = DType("complex64", np.complex64, Category.COMPLEX)
 complex128 = DType("complex128", np.complex128, Category.COMPLEX)
-# The dtype of batches on the host whose values have shapes of their own; no tensor has it.
+
+# No tensor has the following. Batches on the host whose values have shapes of their own have this:
 tensor_buffer = DType("tensor_buffer", np.object_, Category.BOOL)
+# Libraries written for PyTorch compare dtypes with these; `complex32` has two half numbers.
+float8_e4m3fn = DType("float8_e4m3fn", ml_dtypes.float8_e4m3fn, Category.FLOAT)
+float8_e5m2 = DType("float8_e5m2", ml_dtypes.float8_e5m2, Category.FLOAT)
+float8_e4m3fnuz = DType("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz, Category.FLOAT)
+float8_e5m2fnuz = DType("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz, Category.FLOAT)
+float8_e8m0fnu = DType("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu, Category.FLOAT)
+complex32 = DType("complex32", [("real", "f2"), ("imag", "f2")], Category.COMPLEX)
 
 ALL_DTYPES = (
     bool_,
@@ -111,8 +120,17 @@ ALL_DTYPES = (
     complex64,
     complex128,
 )
+_OTHER_DTYPES = (
+    tensor_buffer,
+    float8_e4m3fn,
+    float8_e5m2,
+    float8_e4m3fnuz,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
+    complex32,
+)
 HALF_DTYPES = (float16, bfloat16)
-_BY_NAME = {dtype.name: dtype for dtype in ALL_DTYPES}
+_BY_NAME = {dtype.name: dtype for dtype in (*ALL_DTYPES, *_OTHER_DTYPES)}
 _BY_NUMPY = {dtype.numpy: dtype for dtype in ALL_DTYPES}
 _REAL_OF = {complex64: float32, complex128: float64}
 _COMPLEX_OF = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
@@ -130,7 +148,7 @@ def from_numpy_dtype(numpy_dtype: np.dtype) -> DType:
     """
     dtype = _BY_NUMPY.get(np.dtype(numpy_dtype))
     if dtype is None:
-        supported = ", ".join(_BY_NAME)
+        supported = ", ".join(dtype.name for dtype in ALL_DTYPES)
         raise TypeError(f"no tensor dtype for numpy dtype `{numpy_dtype}`; supported: {supported}")
     return dtype
 

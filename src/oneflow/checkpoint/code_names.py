@@ -67,10 +67,7 @@ def attributes_of(module: Module, path: str) -> dict[str, Any]:
         TypeError: it has hooks, which are code.
     """
     attributes = vars(module)
-    hooks = [
-        name for name, attribute in attributes.items() if isinstance(attribute, Hooks) and attribute
-    ]
-    if hooks:
+    if hooks := _hooks_of(module):
         raise TypeError(
             f"cannot save {path or 'the object'}: it has {', '.join(hooks)}, which are code; save "
             "its `state_dict()` instead"
@@ -80,6 +77,19 @@ def attributes_of(module: Module, path: str) -> dict[str, Any]:
         for name, attribute in attributes.items()
         if not isinstance(attribute, Hooks)
     }
+
+
+def has_code(module: Module) -> bool:
+    """Return whether names do not say all of a module: it has hooks, or a class without a name."""
+    return any(
+        _hooks_of(part) or _found(type(part).__module__, type(part).__qualname__) is not type(part)
+        for part in module.modules()
+    )
+
+
+def _hooks_of(module: Module) -> list[str]:
+    """The names of the hooks that are registered."""
+    return [name for name, value in vars(module).items() if isinstance(value, Hooks) and value]
 
 
 def empty_module(kind: type[Module]) -> Module:

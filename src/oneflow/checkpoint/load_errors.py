@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import pickle
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,7 +29,7 @@ class LoadError(RuntimeError, ValueError):
     """
 
 
-class UnsafePickleError(LoadError):
+class UnsafePickleError(LoadError, pickle.UnpicklingError):
     """A pickle asks for something that is never done."""
 
 

@@ -15,9 +15,15 @@ from contextvars import ContextVar
 from typing import Any
 
 from oneflow.checkpoint.load_errors import UnsafePickleError
+from oneflow.functional.shape.complex_parts import ComplexPart
+from oneflow.module.buffer import Buffer
+from oneflow.module.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
 
 _IS_TRUSTED: ContextVar[bool] = ContextVar("is_trusted", default=False)
+_PLAIN = (Tensor, Parameter, Buffer, ComplexPart)
+# The ways to reduce tensors to their values, which a file holds beside the pickle.
+_OF_VALUES = (Tensor.__reduce_ex__, Parameter.__reduce_ex__)
 # Classes and functions that any file may name, by module and qualified name.
 SAFE_GLOBALS: dict[tuple[str, str], Any] = {}
 
@@ -50,13 +56,48 @@ def dump(value: Any, pickle_module: Any, encode: Callable[[Tensor], Any]) -> dic
 
     class Pickler(pickle_module.Pickler):
         def persistent_id(self, obj: Any) -> int | None:
-            if not isinstance(obj, Tensor):
+            if not isinstance(obj, Tensor) or is_of_users(obj):
                 return None
             tensors.append(encode(obj))
             return len(tensors) - 1
 
+        def reducer_override(self, obj: Any) -> Any:
+            if isinstance(obj, Tensor) and type(obj).__reduce_ex__ in _OF_VALUES:
+                return _by_plain_tensor(obj)
+            override = getattr(super(), "reducer_override", None)
+            return NotImplemented if override is None else override(obj)
+
     Pickler(content).dump(value)
     return {"pickled": base64.b64encode(content.getvalue()).decode(), "tensors": tensors}
+
+
+def is_of_users(tensor: Tensor) -> bool:
+    """Return whether a tensor is more than its values: of a class of its own, or with attributes.
+
+    Sparse and nested tensors are of classes of this package.
+    """
+    if type(tensor) is Buffer:
+        return False  # Its one attribute says whether modules save it.
+    return type(tensor) not in _PLAIN or bool(vars(tensor))
+
+
+def _by_plain_tensor(tensor: Tensor) -> tuple[Any, ...]:
+    """Reduce a tensor that is more than its values to one in the same memory, and the rest."""
+    if isinstance(tensor, Parameter):
+        plain: Tensor = Parameter(tensor.detach(), tensor.requires_grad)
+    else:
+        plain = tensor.detach().as_subclass(Tensor).requires_grad_(tensor.requires_grad)
+    kind = Parameter if isinstance(tensor, Parameter) else type(tensor)
+    return of_class, (kind, plain), dict(vars(tensor))
+
+
+def of_class(kind: type[Tensor], plain: Tensor) -> Tensor:
+    """Return a tensor of a class in the memory of another, while unpickling."""
+    return plain if issubclass(kind, Parameter) else plain.as_subclass(kind)
+
+
+# Attributes of tensors are plain data, or else name something that is not in this table.
+_OF_TENSORS = {(item.__module__, item.__qualname__): item for item in (Tensor, Parameter, of_class)}
 
 
 def load(data: Mapping[str, Any], decode: Callable[[Any], Tensor]) -> Any:
@@ -71,7 +112,7 @@ def load(data: Mapping[str, Any], decode: Callable[[Any], Tensor]) -> Any:
     """
     tensors = [decode(tensor) for tensor in data["tensors"]]
     content = io.BytesIO(base64.b64decode(data["pickled"]))
-    return Unpickler(content, {}, tensors.__getitem__).load()
+    return Unpickler(content, _OF_TENSORS, tensors.__getitem__).load()
 
 
 class Unpickler(pickle.Unpickler):

@@ -55,6 +55,8 @@ class Encoder:
         self.tensors: dict[str, Tensor | np.ndarray] = {}
         self._gathered, self._pickle_module = gathered, pickle_module
         self._names: dict[Any, str] = {}
+        # The pickled objects, with their numbers, by their identity.
+        self._pickled: dict[int, tuple[int, Any]] = {}
         # The tensors on the device `meta`, with their numbers, by their memory.
         self._meta: dict[Any, tuple[int, Tensor]] = {}
         self._members: list[Member] = []
@@ -79,7 +81,8 @@ class Encoder:
         if type(value) is float:
             return value if math.isfinite(value) else {"float": repr(value)}
         if isinstance(value, Tensor) and type(value) not in KIND_OF_TYPE:
-            return self._tensor(value, path)
+            is_pickled = self._pickle_module is not None and pickled_objects.is_of_users(value)
+            return self._code(value, path) if is_pickled else self._tensor(value, path)
         encode = _LEAVES.get(type(value))
         if encode is not None:
             return encode(value)
@@ -87,13 +90,19 @@ class Encoder:
             return self._array(value, path)
         if type(value) in _CONTAINER_KINDS or type(value) in KIND_OF_TYPE:
             return self._container(value, path)
-        if isinstance(value, Module) and type(value).__reduce__ is Module.__reduce__:
+        if isinstance(value, Module) and self._is_described(value):
             return self._module(value, path)
         # Containers of configurations, and subclasses of Python's own containers.
         if isinstance(value, Mapping | Sequence | Set) and not isinstance(value, _TEXTS):
             with self._opened(value, path):
                 return self._encode(_plain_container(value), path)
         return self._code(value, path)
+
+    def _is_described(self, module: Module) -> bool:
+        """Return whether the file names a module's class; otherwise the module is pickled."""
+        if type(module).__reduce__ is not Module.__reduce__:
+            return False
+        return self._pickle_module is None or not code_names.has_code(module)
 
     def _code(self, value: Any, path: str) -> Any:
         """A function or a class, of which the name is saved; what else there is is pickled."""
@@ -104,9 +113,13 @@ class Encoder:
             return {"class": code_names.name_of_class(value)}
         if self._pickle_module is None:
             raise TypeError(_cannot_save(value, path))
+        if id(value) in self._pickled:
+            return {"same_pickled": self._pickled[id(value)][0]}
         try:
             encode = functools.partial(self._tensor, path=path)
-            return pickled_objects.dump(value, self._pickle_module, encode)
+            encoded = pickled_objects.dump(value, self._pickle_module, encode)
+            number, _ = self._pickled[id(value)] = len(self._pickled), value
+            return {**encoded, "number": number}
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise TypeError(f"{_cannot_save(value, path)} ({error})") from error
 
@@ -297,6 +310,7 @@ class Decoder:
         # The local tensors, which may share memory, by name.
         self._memories: dict[str | int, Tensor] = {}
         self._modules: dict[int, Module] = {}
+        self._pickled: dict[int, Any] = {}
 
     def decode(self, data: Any) -> Any:
         """The object that `data` describes.
@@ -316,14 +330,14 @@ class Decoder:
             "meta": self._without_values,
             "module": self._module,
             "numpy_text": self._text_array,
-            "pickled": functools.partial(pickled_objects.load, decode=self.decode),
+            "pickled": self._pickled_object,
         }
         if kind in special:
             return special[kind](data)
         if kind in ("dict", "ordered_dict"):
             return self._mapping(kind, content, data.get("metadata"))
-        if kind == "same_module":
-            return self._modules[content]
+        if kind in ("same_module", "same_pickled"):
+            return (self._modules if kind == "same_module" else self._pickled)[content]
         if kind in KIND_NAMED:
             return KIND_NAMED[kind].make(self.decode(content))
         if kind in _SEQUENCES:
@@ -334,6 +348,12 @@ class Decoder:
         if kind not in _SIMPLE:
             raise ValueError(f"unknown kind of data `{kind}`")
         return _SIMPLE[kind](content)
+
+    def _pickled_object(self, data: Mapping[str, Any]) -> Any:
+        loaded = pickled_objects.load(data, decode=self.decode)
+        if "number" in data:
+            self._pickled[data["number"]] = loaded
+        return loaded
 
     def _text_array(self, data: Mapping[str, Any]) -> np.ndarray:
         return text_array(self._read(data["numpy_text"]).tobytes(), *data["kind"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -126,30 +127,42 @@ def _to_corr_cholesky(constraint: Constraint) -> Transform:
     return CorrCholeskyTransform()
 
 
-biject_to.register(constraints.simplex, lambda constraint: StickBreakingTransform())
-transform_to.register(constraints.simplex, lambda constraint: SoftmaxTransform())
-transform_to.register(constraints.lower_cholesky, lambda constraint: LowerCholeskyTransform())
-for _kind in (constraints.positive_definite, constraints.positive_semidefinite):
-    transform_to.register(_kind, lambda constraint: PositiveDefiniteTransform())
+@biject_to.register(constraints.simplex)
+def _by_breaking_a_stick(constraint: Constraint) -> Transform:
+    return StickBreakingTransform()
 
 
-def _register_composed(registry: ConstraintRegistry) -> None:
-    """Register transforms that are made of those of other constraints."""
-
-    @registry.register(constraints.independent)
-    def _to_independent(constraint: Any) -> Transform:
-        base = registry(constraint.base_constraint)
-        return IndependentTransform(base, constraint.reinterpreted_batch_ndims)
-
-    @registry.register(constraints.cat)
-    def _to_cat(constraint: Any) -> Transform:
-        parts = [registry(part) for part in constraint.cseq]
-        return CatTransform(parts, constraint.dim, constraint.lengths)
-
-    @registry.register(constraints.stack)
-    def _to_stack(constraint: Any) -> Transform:
-        return StackTransform([registry(part) for part in constraint.cseq], constraint.dim)
+@transform_to.register(constraints.simplex)
+def _by_softmax(constraint: Constraint) -> Transform:
+    return SoftmaxTransform()
 
 
-_register_composed(biject_to)
-_register_composed(transform_to)
+@transform_to.register(constraints.lower_cholesky)
+def _to_lower_cholesky(constraint: Constraint) -> Transform:
+    return LowerCholeskyTransform()
+
+
+@transform_to.register(constraints.positive_definite)
+@transform_to.register(constraints.positive_semidefinite)
+def _to_positive_definite(constraint: Constraint) -> Transform:
+    return PositiveDefiniteTransform()
+
+
+def _of_base(registry: ConstraintRegistry, constraint: Any) -> Transform:
+    base = registry(constraint.base_constraint)
+    return IndependentTransform(base, constraint.reinterpreted_batch_ndims)
+
+
+def _of_concatenated(registry: ConstraintRegistry, constraint: Any) -> Transform:
+    parts = [registry(part) for part in constraint.cseq]
+    return CatTransform(parts, constraint.dim, constraint.lengths)
+
+
+def _of_stacked(registry: ConstraintRegistry, constraint: Any) -> Transform:
+    return StackTransform([registry(part) for part in constraint.cseq], constraint.dim)
+
+
+for _registry in (biject_to, transform_to):
+    _registry.register(constraints.independent, functools.partial(_of_base, _registry))
+    _registry.register(constraints.cat, functools.partial(_of_concatenated, _registry))
+    _registry.register(constraints.stack, functools.partial(_of_stacked, _registry))

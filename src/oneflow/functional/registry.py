@@ -29,7 +29,13 @@ from oneflow.base.traceback import hide_internal_frames
 from oneflow.functional.out_dtypes import casts_results, check_given_dtype, check_out_dtype
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import wrap
-from oneflow.tensor.methods import attach, attach_inplace, cast_value, write_result
+from oneflow.tensor.methods import (
+    attach,
+    attach_defined,
+    attach_inplace,
+    cast_value,
+    write_result,
+)
 from oneflow.tensor.resizing import resize_to_result
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import write
@@ -149,7 +155,7 @@ def inplace_form(public: Callable[..., Any], *paths: str) -> Callable[..., Any]:
     def inplace(*args: Any, **kwargs: Any) -> Any:
         return public(*args, inplace=True, **kwargs)
 
-    inplace.__name__ = f"{public.__name__}_"
+    inplace.__name__ = inplace.__qualname__ = f"{public.__name__}_"
     inplace.__doc__ = f"In-place version of `{public.__name__}`."
     signature = inspect.signature(public)
     parameters = [
@@ -159,6 +165,15 @@ def inplace_form(public: Callable[..., Any], *paths: str) -> Callable[..., Any]:
     for path in paths:
         register_public(path, inplace)
     return inplace
+
+
+def attach_inplace_form(public: Callable[..., Any], *paths: str) -> None:
+    """Make the in-place form of a function that takes `inplace` a method, and publish it.
+
+    Raises:
+        ValueError: Tensor has a method of its name, or a path is taken.
+    """
+    attach_defined(f"{public.__name__}_", inplace_form(public, *paths))
 
 
 def _rename_map(parameter_names: Sequence[str], extra: Mapping[str, str]) -> dict[str, str]:

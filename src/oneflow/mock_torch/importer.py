@@ -20,7 +20,7 @@ from oneflow.base.process_settings import inherit
 from oneflow.base.program_name import ONEFLOW, PYTORCH, program_name, set_program_name
 from oneflow.mock_torch.modules import MODULE_IN_PLACE
 from oneflow.mock_torch.paths import HOMES
-from oneflow.mock_torch.pickle_paths import pickle_by_path
+from oneflow.mock_torch.pickle_paths import pickle_by_path, pickle_names
 from oneflow.mock_torch.placeholder import Placeholder, asks_by_name, placeholder_for
 from oneflow.mock_torch.positional_order import order_functions
 from oneflow.mock_torch.pytorch import version
@@ -61,6 +61,7 @@ class ModuleWrapper(ModuleType):
         for source in (module, extension):
             vars(self).update(_names_in(source))
         order_functions(name, vars(self))
+        pickle_names(name, {key: vars(self)[key] for key in _names_in(extension)})
         self.__all__ = [key for key in dir(self) if not key.startswith("_")]
         if not ON_FIRST_SUBCLASS:
             self.ask_subclasses()
@@ -74,6 +75,10 @@ class ModuleWrapper(ModuleType):
                 vars(self)[name] = function = asking(value)
                 if self.__name__.startswith("torch"):
                     pickle_by_path(function, self.__name__, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Picklers of code (cloudpickle) keep modules by their names, those of this very type alone.
+        return module_in_place, (self.__name__,)
 
     def __getattr__(self, name: str) -> Any:
         for module in self._modules:

@@ -8,8 +8,10 @@ asks subclasses of tensors. The path `oneflow.mock_torch.torch.nn.functional` le
 from __future__ import annotations
 
 import importlib
+import inspect
+import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -60,6 +62,28 @@ def pickle_by_path(function: Callable[..., Any], module: str, name: str) -> None
     """
     function.__module__ = importlib.import_module(_PACKAGE + module).__name__
     function.__qualname__ = name
+
+
+def pickle_names(module: str, names: Mapping[str, Any]) -> None:
+    """Let functions that are not found where they say be pickled by their names in a module.
+
+    Those that add to functions of `oneflow` say that they are these.
+    """
+    if module.split(".")[0] != "torch":
+        return
+    for name, function in names.items():
+        if inspect.isfunction(function) and not _is_found(function):
+            pickle_by_path(function, module, name)
+
+
+def _is_found(function: Callable[..., Any]) -> bool:
+    if f"{function.__module__}.".startswith(f"{_PACKAGE}torch."):
+        return True
+    try:
+        there = operator.attrgetter(function.__qualname__)(sys.modules[function.__module__])
+    except (AttributeError, KeyError):
+        return False
+    return there is function
 
 
 sys.meta_path.append(_PathFinder())

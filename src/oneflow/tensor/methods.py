@@ -34,10 +34,16 @@ def attach_inplace(name: str, function: Callable[..., Any]) -> Callable[..., Any
     def inplace(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return write_result(self, function(before_write(self), *args, **kwargs), name)
 
-    inplace.__name__ = name
     inplace.__doc__ = f"In-place version of `{function.__name__}`."
-    attach(name, inplace)
+    attach_defined(name, inplace)
     return inplace
+
+
+def attach_defined(name: str, function: Callable[..., Any]) -> None:
+    """Attach a function that no module has: it is named, and pickled, as the method."""
+    function.__name__ = name
+    function.__module__, function.__qualname__ = Tensor.__module__, f"Tensor.{name}"
+    attach(name, function)
 
 
 def before_write(target: Tensor) -> Tensor:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.base.shape import broadcast_shapes
-from oneflow.functional.registry import function, inplace_form
+from oneflow.functional.registry import attach_inplace_form, function
 from oneflow.primitives.operators import scatter as s
 from oneflow.primitives.operators.elementwise import cast, where
 from oneflow.primitives.operators.shape import broadcast_to
 from oneflow.program.value import Value
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.indexing import is_overlapping, put_item
-from oneflow.tensor.methods import attach, before_write, write_result
+from oneflow.tensor.methods import before_write, write_result
 from oneflow.tensor.operands import as_mask
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value
@@ -50,7 +50,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any, inplace: bool = False) 
     return wrap(where(unwrap(mask), number_value(value, input, (), "masked_fill"), unwrap(input)))
 
 
-attach("masked_fill_", inplace_form(masked_fill, "masked_fill_"))
+attach_inplace_form(masked_fill, "masked_fill_")
 
 
 @function(inplace=True)

@@ -11,13 +11,13 @@ from oneflow.base.shape import wrap_dim
 from oneflow.functional.index.gather import check_index_shape, positions_of, same_rank
 from oneflow.functional.index.in_place import write_along, write_at
 from oneflow.functional.index.masked import masked_fill, number_value
-from oneflow.functional.registry import function, inplace_form
+from oneflow.functional.registry import attach_inplace_form, function
 from oneflow.primitives.operators import indexing as p, scatter as s
 from oneflow.primitives.operators.elementwise import where
 from oneflow.program.value import Value
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.indexing import index_put_value, is_overlapping, put_item
-from oneflow.tensor.methods import attach, before_write, write_result
+from oneflow.tensor.methods import before_write, write_result
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value
 from oneflow.tensor.views import unwrap
@@ -101,7 +101,7 @@ def scatter(
     return _scatter(primitive, "scatter", input, dim, index, source)
 
 
-attach("scatter_", inplace_form(scatter))
+attach_inplace_form(scatter)
 
 
 @function()
@@ -120,7 +120,7 @@ def scatter_add(
     return _scatter(s.scatter_add, "scatter_add", input, dim, index, src)
 
 
-attach("scatter_add_", inplace_form(scatter_add))
+attach_inplace_form(scatter_add)
 
 
 _REDUCTIONS = {
@@ -191,7 +191,7 @@ def scatter_reduce(
     return result.div(count, rounding_mode="floor")
 
 
-attach("scatter_reduce_", inplace_form(scatter_reduce))
+attach_inplace_form(scatter_reduce)
 
 
 def _extreme(input: Tensor, lowest: bool) -> float:
@@ -269,7 +269,7 @@ def index_reduce(
     return scatter_reduce(input, at, positions, source, reduce, include_self=include_self)
 
 
-attach("index_reduce_", inplace_form(index_reduce))
+attach_inplace_form(index_reduce)
 
 
 def _put_slices(
@@ -340,7 +340,7 @@ def index_add(
     return _put_slices(input, at, indices, unwrap(scaled), accumulate=True, negative=False)
 
 
-attach("index_add_", inplace_form(index_add, "index_add_"))
+attach_inplace_form(index_add, "index_add_")
 
 
 @function()
@@ -373,7 +373,7 @@ def index_copy(
     return _put_slices(input, at, indices, unwrap(values), accumulate=False, negative=False)
 
 
-attach("index_copy_", inplace_form(index_copy))
+attach_inplace_form(index_copy)
 
 
 @function()
@@ -418,7 +418,7 @@ def _filled(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return index_fill(none, dim, index, True)
 
 
-attach("index_fill_", inplace_form(index_fill))
+attach_inplace_form(index_fill)
 
 
 @function()
@@ -454,7 +454,7 @@ def index_put(
     return wrap(index_put_value(input, entries, values, accumulate))
 
 
-attach("index_put_", inplace_form(index_put, "index_put_"))
+attach_inplace_form(index_put, "index_put_")
 
 
 @function()
@@ -490,4 +490,4 @@ def put(
     return flat.reshape(input.shape)
 
 
-attach("put_", inplace_form(put))
+attach_inplace_form(put)

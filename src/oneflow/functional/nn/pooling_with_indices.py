@@ -22,7 +22,7 @@ def _with_indices(pool: Callable, arguments: str, *paths: str) -> Callable:
     def pool_with_indices(*args: Any, **kwargs: Any) -> Any:
         return pool(*args, **{**kwargs, "return_indices": True})
 
-    pool_with_indices.__name__ = f"{name}_with_indices"
+    pool_with_indices.__name__ = pool_with_indices.__qualname__ = f"{name}_with_indices"
     pool_with_indices.__module__ = __name__
     pool_with_indices.__doc__ = f"""`nn.functional.{name}` with ``return_indices=True``.
 

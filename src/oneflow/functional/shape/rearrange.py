@@ -11,7 +11,7 @@ import numpy as np
 from oneflow.base.dtype import bool_
 from oneflow.base.shape import wrap_dim, wrap_dims
 from oneflow.functional.creation.options import sizes_of
-from oneflow.functional.registry import function, inplace_form
+from oneflow.functional.registry import attach_inplace_form, function
 from oneflow.functional.shape.reshape import transpose
 from oneflow.functional.shape.strided_views import diagonal as diagonal_view
 from oneflow.primitives.operators import rearrange, shape as p
@@ -277,7 +277,7 @@ def tril(x: Tensor, diagonal: int = 0, inplace: bool = False) -> Tensor:
     return call(rearrange.tril, x, operator.index(diagonal))
 
 
-attach("tril_", inplace_form(tril))
+attach_inplace_form(tril)
 
 
 @function()
@@ -299,7 +299,7 @@ def triu(x: Tensor, diagonal: int = 0, inplace: bool = False) -> Tensor:
     return call(rearrange.triu, x, operator.index(diagonal))
 
 
-attach("triu_", inplace_form(triu))
+attach_inplace_form(triu)
 
 
 def _keep_triangle(triangle: Callable[..., Tensor], x: Tensor, diagonal: int) -> Tensor:

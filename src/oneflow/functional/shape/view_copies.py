@@ -24,7 +24,7 @@ def _copied(name: str, view: Callable, arguments: str) -> Callable:
             copies = tuple([shared.clone() for shared in view_result])
         return copies if out is None else put_out(out, copies, name)
 
-    copied.__name__ = name
+    copied.__name__ = copied.__qualname__ = name
     copied.__module__ = __name__
     copied.__doc__ = f"""Copy what `{name.removesuffix("_copy")}` shows, in memory of its own.
 

@@ -9,8 +9,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
-
 from oneflow import (
     Tensor,
     addcdiv as _addcdiv,
@@ -20,7 +18,15 @@ from oneflow import (
     randint_like as _randint_like,
 )
 from oneflow.base.device import Device
-from oneflow.base.dtype import Category, DType
+from oneflow.base.dtype import (
+    DType,
+    complex32 as complex32,
+    float8_e4m3fn as float8_e4m3fn,
+    float8_e4m3fnuz as float8_e4m3fnuz,
+    float8_e5m2 as float8_e5m2,
+    float8_e5m2fnuz as float8_e5m2fnuz,
+    float8_e8m0fnu as float8_e8m0fnu,
+)
 from oneflow.base.layout import Layout
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.cuda import Stream as Stream
@@ -28,20 +34,10 @@ from oneflow.mock_torch.missing import MissingTracing
 from oneflow.mock_torch.pytorch.version import __version__ as __version__
 from oneflow.tensor.subclasses import ask_classes, asks
 
-# Libraries compare with these types when they look at a dtype; no tensor has them.
-float8_e4m3fn = DType("float8_e4m3fn", ml_dtypes.float8_e4m3fn, Category.FLOAT)
-float8_e5m2 = DType("float8_e5m2", ml_dtypes.float8_e5m2, Category.FLOAT)
-float8_e4m3fnuz = DType("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz, Category.FLOAT)
-float8_e5m2fnuz = DType("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz, Category.FLOAT)
-float8_e8m0fnu = DType("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu, Category.FLOAT)
-
 DeviceObjType = Device
 
 # Programs ask tensors whether they are stored so.
 sparse_bsr, sparse_bsc, jagged = Layout.sparse_bsr, Layout.sparse_bsc, Layout.jagged
-
-# Half precision for each part of a complex number.
-complex32 = DType("complex32", [("real", "f2"), ("imag", "f2")], Category.COMPLEX)
 
 
 def _assert(condition: Any, message: str) -> Any:
