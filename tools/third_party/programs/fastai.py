@@ -9,13 +9,15 @@ import numpy as np
 import pandas as pd
 from fastai.callback.progress import ProgressCallback
 from fastai.callback.schedule import Learner
+from fastai.data.block import CategoryBlock, DataBlock
+from fastai.data.transforms import IndexSplitter
 from fastai.learner import load_learner
 from fastai.losses import CrossEntropyLossFlat
 from fastai.metrics import accuracy
 from fastai.tabular.core import Categorify, FillMissing, Normalize
 from fastai.tabular.data import TabularDataLoaders
 from fastai.tabular.learner import tabular_config, tabular_learner
-from fastai.vision.data import ImageDataLoaders
+from fastai.vision.data import ImageBlock
 from fastai.vision.learner import vision_learner
 from PIL import Image
 from tools.third_party.measure import array, set_values, text
@@ -54,9 +56,13 @@ def _pictures() -> dict[str, Any]:
         values[..., number % 3] += 127
         files.append(folder / f"{'abc'[number % 3]}_{number}.png")
         Image.fromarray(values.astype(np.uint8)).save(files[-1])
-    loaders = ImageDataLoaders.from_lists(
-        folder, files, [file.name[0] for file in files], valid_pct=0.25, seed=1, bs=3, shuffle=False
+    # Splitters by share draw the validation set.
+    block = DataBlock(
+        blocks=(ImageBlock, CategoryBlock),
+        get_y=lambda file: file.name[0],
+        splitter=IndexSplitter([2, 5, 10]),
     )
+    loaders = block.dataloaders(files, path=folder, bs=3, shuffle=False, num_workers=0)
     learner = vision_learner(
         loaders, resnet18, pretrained=False, normalize=False, metrics=accuracy, ps=0.0
     )
