@@ -20,6 +20,23 @@ AnyGraph = TypeVar("AnyGraph", bound="type[CompiledGraph]")
 _FILES = "files"
 
 
+def graph_of_state(state_dict: Mapping[str, Any]) -> SavedGraph:
+    """Return the graph in what `CompiledGraph.runtime_state_dict` returned.
+
+    Raises:
+        KeyError: it is something else.
+        RuntimeError: the steps are damaged or were compiled for another kind of device.
+    """
+    with tempfile.TemporaryDirectory() as parent:
+        for name, content in state_dict[_FILES].items():
+            file = Path(parent, name)
+            if Path(parent).resolve() not in file.resolve().parents:
+                raise RuntimeError(f"`{name}` is no file of a graph")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(np.asarray(content, np.uint8).tobytes())
+        return SavedGraph(Path(parent))
+
+
 class CompiledGraph:
     """Abstract: what graphs do with their compiled steps, besides calling them.
 
@@ -263,14 +280,7 @@ class CompiledGraph:
             raise RuntimeError(
                 f"{self.name} was compiled already; load a runtime state before the first call"
             )
-        with tempfile.TemporaryDirectory() as parent:
-            for name, content in state_dict[_FILES].items():
-                file = Path(parent, name)
-                if Path(parent).resolve() not in file.resolve().parents:
-                    raise RuntimeError(f"`{name}` is no file of a graph")
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(np.asarray(content, np.uint8).tobytes())
-            self.__dict__["_loaded"] = SavedGraph(Path(parent))
+        self.__dict__["_loaded"] = graph_of_state(state_dict)
 
     @staticmethod
     def runtime_state_dict_to(

@@ -16,6 +16,8 @@ with extra("serving", "`oneflow.serving`"):
 
 CONFIG_FILE = "config.pbtxt"
 BACKEND = "oneflow"
+# The backend of graphs whose runtime state was saved.
+_PYTHON_BACKEND = "oneflow_python"
 # Requests that wait for a model unless its configuration says another number.
 _QUEUE_SIZE = 1024
 _MAX_LENGTH = "max_length"
@@ -41,7 +43,7 @@ def read_config(folder: Path) -> Any:
         text_format.Parse(file.read_text(encoding="utf-8"), config)
     except (OSError, UnicodeDecodeError, text_format.ParseError) as error:
         raise ConfigError(f"`{file}`: {error}") from error
-    if config.backend not in ("", BACKEND):
+    if config.backend not in ("", BACKEND, _PYTHON_BACKEND):
         raise ConfigError(f"`{file}`: backend `{config.backend}` is not `{BACKEND}`")
     return config
 
@@ -73,6 +75,15 @@ def read_labels(folder: Path, config: Any) -> dict[str, list[str]]:
 def has_batching(config: Any) -> bool:
     """Return true if `max_batch_size` counts; a file of options alone does not speak of batches."""
     return bool(config.max_batch_size or config.input)
+
+
+def has_numbered_tensors(config: Any) -> bool:
+    """Return true if the inputs and outputs are called by their places, ``INPUT_0`` and so on."""
+    return all(
+        bool(fields)
+        and {field.name for field in fields} == {f"{kind}_{n}" for n in range(len(fields))}
+        for kind, fields in (("INPUT", config.input), ("OUTPUT", config.output))
+    )
 
 
 def complete_config(config: Any, name: str, graph: ModelGraph) -> Any:

@@ -15,7 +15,9 @@ from oneflow.base.device import CPU
 from oneflow.base.dtype import DType
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
+from oneflow.checkpoint.serialization import load
 from oneflow.functional.creation.from_data import from_numpy
+from oneflow.graph.compiled_graph import graph_of_state
 from oneflow.graph.saved_graph import SavedGraph, SavedStep
 from oneflow.serving.datatypes import datatype_of
 from oneflow.serving.errors import invalid
@@ -93,7 +95,7 @@ class ModelGraph:
     is computed, by the program for the next larger one.
 
     Args:
-        path: the folder of the graph.
+        path: the folder of the graph, see `load_version`.
         max_batch_size: the rows that one run may have; 0 for calls with exactly the saved shapes;
             None for what the saved programs say.
 
@@ -107,7 +109,7 @@ class ModelGraph:
     """
 
     def __init__(self, path: Path, max_batch_size: int | None = None) -> None:
-        self._graph = SavedGraph(path)
+        self._graph = load_version(path)
         steps = self._graph.steps
         _check_steps(steps)
         if max_batch_size is None:
@@ -125,6 +127,13 @@ class ModelGraph:
         self.max_batch_size = (max_batch_size or largest) if is_batched else 0
         self.inputs = _metadata([step.inputs for step in steps], is_batched)
         self.outputs = _metadata([step.outputs for step in steps], is_batched)
+        self._input_names = [spec.name for spec in self.inputs]
+        self._output_names = [spec.name for spec in self.outputs]
+
+    def number_tensors(self) -> None:
+        """Name the tensors by their places, as OneFlow's backends for Triton do."""
+        self.inputs = [spec._replace(name=f"INPUT_{n}") for n, spec in enumerate(self.inputs)]
+        self.outputs = [spec._replace(name=f"OUTPUT_{n}") for n, spec in enumerate(self.outputs)]
 
     @property
     def buckets(self) -> Iterable[Bucket]:
@@ -183,10 +192,10 @@ class ModelGraph:
             Exception: what the program's run-time checks raise, or the runtime.
         """
         step = bucket.steps[size]
-        by_name = dict(zip((spec.name for spec in self.inputs), arrays, strict=True))
+        by_name = dict(zip(self._input_names, arrays, strict=True))
         results = self._run_step(step, [by_name[name] for name in step.inputs])
         outputs = dict(zip(step.outputs, results, strict=True))
-        return [outputs[spec.name] for spec in self.outputs]
+        return [outputs[name] for name in self._output_names]
 
     def _run_step(self, step: SavedStep, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         specs = step.inputs.values()
@@ -220,6 +229,20 @@ class ModelGraph:
             self.run(bucket, size, arrays)
             times.append(time.perf_counter() - start)
         return min(times)
+
+
+def load_version(path: Path) -> SavedGraph:
+    """Load the graph of a version.
+
+    Args:
+        path: the folder that `graph.save` wrote; or, as OneFlow's backends for Triton have it, a
+            folder with such a folder `model`, or with a file `model` that holds a graph's
+            `runtime_state_dict`.
+    """
+    model = path / "model"
+    if model.is_file():
+        return graph_of_state(load(model))
+    return SavedGraph(model if model.exists() else path)
 
 
 def _check_steps(steps: Sequence[SavedStep]) -> None:
