@@ -32,6 +32,7 @@ class Figures:
     Attributes:
         bytes: that kernels read and write.
         kernels: launches.
+        flops: operations of products.
         temporary: bytes of memory besides arguments and results.
         collectives: number of them.
         sent: bytes that a device sends.
@@ -41,6 +42,7 @@ class Figures:
 
     bytes: int
     kernels: int
+    flops: int
     temporary: int
     collectives: int
     sent: float
@@ -61,6 +63,7 @@ def figures_of(lowered: Any) -> Figures:
     return Figures(
         account.bytes,
         account.kernels,
+        account.flops,
         compiled.memory_analysis().temp_size_in_bytes,
         sum(collective.count for collective in collectives),
         sum(collective.sent for collective in collectives),

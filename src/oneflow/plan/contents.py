@@ -145,7 +145,7 @@ def _costs(step: StepProgram, asks_xla: bool, chip: Chip | None) -> _Costs:
     xla = CostEstimate(
         "XLA",
         executable.memory,
-        model.flops if executable.flops is None else executable.flops,
+        executable.flops,
         tuple(merge_collectives(executable.collectives)),
     )
     return _Costs(model, seconds, xla, executable.work)

@@ -155,8 +155,7 @@ class _Planning:
             return _TaskCosts(seconds, model)
         size = self._task(run).placement.size
         compiled = self._compile(lambda: self._pipeline.executable_of(run), size)
-        flops = model.flops if compiled.flops is None else compiled.flops
-        xla = CostEstimate("XLA", compiled.memory, flops, compiled.collectives)
+        xla = CostEstimate("XLA", compiled.memory, compiled.flops, compiled.collectives)
         return _TaskCosts(seconds, model, xla, compiled.work)
 
     def plan(self) -> PipelinePlan:
@@ -248,6 +247,7 @@ def _sum_of(works: list[ProgramAccount]) -> ProgramAccount:
         sum(work.kernels for work in works),
         sum(work.bytes for work in works),
         sum(work.asynchronous for work in works),
+        sum(work.flops for work in works),
         sum(work.overlapped for work in works),
     )
 

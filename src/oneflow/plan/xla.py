@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from oneflow.base.device import platform_devices
 from oneflow.compiler.lower import Executable
 from oneflow.compiler.topologies import compiling_for
-from oneflow.plan.hlo_account import COLLECTIVES, ProgramAccount, account_of, bytes_of
+from oneflow.plan.hlo_account import COLLECTIVES, ProgramAccount, account_of
+from oneflow.plan.hlo_instruction import bytes_of
 from oneflow.plan.step_program import StepProgram
 from oneflow.plan.sums import CollectiveTotal
 from oneflow.primitives.cost.chips import Chip
@@ -31,13 +32,13 @@ class Compiled:
 
     Attributes:
         memory: bytes.
-        flops: operations; None: the compiler does not count them.
+        flops: operations; of a chip's program, those of its products.
         collectives: collectives by kind and size of groups.
         work: kernels and what they read and write; None: it was compiled for the CPU.
     """
 
     memory: Memory
-    flops: float | None
+    flops: float
     collectives: tuple[CollectiveTotal, ...]
     work: ProgramAccount | None
 
@@ -66,9 +67,10 @@ def compiled(make: Callable[[], Executable], size: int, chip: Chip | None = None
         analysis.output_size_in_bytes - analysis.alias_size_in_bytes,
         analysis.temp_size_in_bytes,
     )
+    work = account_of(text) if chip else None
     # A program without operations has no entry for them.
-    flops = None if chip else executable.cost().get("flops", 0.0)
-    return Compiled(memory, flops, tuple(collectives_in(text)), account_of(text) if chip else None)
+    flops = executable.cost().get("flops", 0.0) if work is None else work.flops
+    return Compiled(memory, flops, tuple(collectives_in(text)), work)
 
 
 def collectives_in(hlo: str) -> Iterator[CollectiveTotal]:

@@ -1,0 +1,105 @@
+"""The instructions of a compiled program, read from its text (HLO)."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+_SHAPE = re.compile(r"\b([a-z]+\d*)(?:e\dm\d\w*)?\[([\d,]*)\]")
+_HEAD = re.compile(r"^(ENTRY )?%?([\w.\-]+) \(.*\{$")
+_INSTRUCTION = re.compile(r"^\s*(ROOT )?%?([\w.\-]+) = (.*)$")
+_CALLED = re.compile(
+    r"(?:calls|body|to_apply|called_computations|branch_computations)=\{?%?([\w.\-, %]+)\}?"
+)
+_NAMES = re.compile(r"%([\w.\-]+)")
+
+
+@dataclass(frozen=True)
+class HloInstruction:
+    """One line of a computation."""
+
+    name: str
+    opcode: str
+    shapes: str
+    operands: tuple[str, ...]
+    text: str
+    is_root: bool
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its result."""
+        return bytes_of(self.shapes)
+
+    @property
+    def called(self) -> list[str]:
+        """Computations that it names."""
+        return [
+            name.strip().lstrip("%")
+            for match in _CALLED.findall(self.text)
+            for name in match.split(",")
+        ]
+
+
+def shapes_of(shapes: str) -> list[tuple[int, ...]]:
+    """The shapes of the arrays in the text of a type, which may be a tuple."""
+    return [tuple(map(int, filter(None, sizes.split(",")))) for _, sizes in _SHAPE.findall(shapes)]
+
+
+def bytes_of(shapes: str) -> int:
+    """The bytes of the arrays in the text of a type, which may be a tuple."""
+    return sum(
+        math.prod(map(int, filter(None, sizes.split(",")))) * _itemsize(kind)
+        for kind, sizes in _SHAPE.findall(shapes)
+    )
+
+
+def _itemsize(kind: str) -> int:
+    digits = re.sub(r"\D", "", kind)
+    return max(int(digits) // 8, 1) if digits else 1
+
+
+def computations_of(hlo: str) -> tuple[dict[str, dict[str, HloInstruction]], str]:
+    """Instructions by name, by computation; and the name of the entry."""
+    computations: dict[str, dict[str, HloInstruction]] = {}
+    entry, current = "", None
+    for line in hlo.splitlines():
+        head = _HEAD.match(line)
+        if head:
+            current = computations.setdefault(head[2], {})
+            entry = head[2] if head[1] else entry
+        elif current is not None and (match := _INSTRUCTION.match(line)):
+            instruction = _parsed(*match.groups())
+            current[instruction.name] = instruction
+    return computations, entry
+
+
+def _parsed(root: str | None, name: str, text: str) -> HloInstruction:
+    shapes, rest = _split_type(text)
+    opcode, _, arguments = rest.partition("(")
+    return HloInstruction(
+        name,
+        opcode.strip(),
+        shapes,
+        tuple(_NAMES.findall(_until_closed(arguments))),
+        text,
+        bool(root),
+    )
+
+
+def _split_type(text: str) -> tuple[str, str]:
+    """The type of a result, which may be a tuple, and what is behind it."""
+    if not text.startswith("("):
+        shapes, _, rest = text.partition(" ")
+        return shapes, rest
+    shapes = _until_closed(text[1:])
+    return shapes, text[len(shapes) + 2 :].lstrip()
+
+
+def _until_closed(text: str) -> str:
+    depth = 1
+    for index, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if not depth:
+            return text[:index]
+    return text
