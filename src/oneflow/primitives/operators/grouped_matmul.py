@@ -8,7 +8,6 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.operators.matmul import swap_last
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.traits import Precision
 
@@ -17,12 +16,18 @@ _OVER_ROWS = lax.RaggedDotDimensionNumbers(
     lhs_ragged_dimensions=[0],
     rhs_group_dimensions=[],
 )
+_OVER_COLUMNS = lax.RaggedDotDimensionNumbers(
+    dot_dimension_numbers=(((1,), (2,)), ((), ())),
+    lhs_ragged_dimensions=[0],
+    rhs_group_dimensions=[0],
+)
 
 
 def _find_bad_end(ends, rows):
     """Return whether an end is before the last one, or behind the rows, and the first such end."""
-    ends = ends.astype(jnp.int64)
-    bad = (jnp.diff(ends, prepend=jnp.zeros(1, jnp.int64)) < 0) | (ends > rows)
+    # Differences of wrong ends may overflow.
+    before = jnp.concatenate([jnp.zeros(1, ends.dtype), ends[:-1]])
+    bad = (ends < before) | (ends > rows)
     return jnp.any(bad), ends[jnp.argmax(bad)]
 
 
@@ -40,8 +45,19 @@ def _sizes(ends):
 
 def _grouped_matmul(x, weight, ends):
     """``x[m, k] weight[g, k, n] -> [m, n]``: each row by the matrix of its group."""
-    product = lax.ragged_dot(x, weight, _sizes(ends))
-    # Kernels may leave alone what is in no group.
+    return _in_groups(lax.ragged_dot(x, weight, _sizes(ends)), ends)
+
+
+def _grouped_matmul_transposed(x, weight, ends):
+    """``x[m, n] weight[g, k, n] -> [m, k]``: as `_grouped_matmul`, by transposed matrices.
+
+    TPUs would copy the matrices to transpose them before the product.
+    """
+    return _in_groups(lax.ragged_dot_general(x, weight, _sizes(ends), _OVER_COLUMNS), ends)
+
+
+def _in_groups(product, ends):
+    """The rows of a product that are in a group, and zeros behind them, which kernels leave out."""
     rows = lax.broadcasted_iota(jnp.int32, product.shape, 0)
     return jnp.where(rows < ends[-1], product, jnp.zeros((), product.dtype))
 
@@ -59,6 +75,14 @@ grouped_matmul = primitive(
     precision=Precision.HALF,
     interpret=False,
 )
+grouped_matmul_transposed = primitive(
+    "grouped_matmul_transposed",
+    _grouped_matmul_transposed,
+    axes="_ n, _ k n, _ -> _ k",
+    linear=("x", "weight"),
+    precision=Precision.HALF,
+    interpret=False,
+)
 grouped_outer = primitive(
     "grouped_outer",
     _grouped_outer,
@@ -67,15 +91,20 @@ grouped_outer = primitive(
     precision=Precision.HALF,
     interpret=False,
 )
-grouped_matmul.checked(lambda x, weight, ends: _find_bad_end(ends, x.shape[0]), _end_error)
-grouped_outer.checked(lambda x, y, ends: _find_bad_end(ends, x.shape[0]), _end_error)
+for product in (grouped_matmul, grouped_matmul_transposed, grouped_outer):
+    product.checked(lambda x, y, ends: _find_bad_end(ends, x.shape[0]), _end_error)
 grouped_matmul.gradient(
-    x=lambda g, weight, ends: grouped_matmul(g, swap_last(weight), ends),
+    x=lambda g, weight, ends: grouped_matmul_transposed(g, weight, ends),
     weight=lambda g, x, ends: grouped_outer(x, g, ends),
     ends=None,
 )
+grouped_matmul_transposed.gradient(
+    x=lambda g, weight, ends: grouped_matmul(g, weight, ends),
+    weight=lambda g, x, ends: grouped_outer(g, x, ends),
+    ends=None,
+)
 grouped_outer.gradient(
-    x=lambda g, y, ends: grouped_matmul(y, swap_last(g), ends),
+    x=lambda g, y, ends: grouped_matmul_transposed(y, g, ends),
     y=lambda g, x, ends: grouped_matmul(x, g, ends),
     ends=None,
 )
