@@ -174,3 +174,30 @@ def test_arguments_by_their_earlier_names():
     assert flow.slice_v2(x=x, slice_tup_list=[[0, 1, 1], [1, 2, 1]], name="part").tolist() == [[2]]
     margins = flow.combined_margin_loss(x=x / 4, label=flow.tensor([1]), m1=1, m2=0, m3=0.25)
     np.testing.assert_allclose(margins.numpy(), [[0.25, 0.25]], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes", "expected"),
+    [
+        ("concat", {"axis": 0}, [1, 2, 3, 4]),
+        ("stack", {"axis": 1}, [[1, 3], [2, 4]]),
+        ("add_n", {}, [4, 6]),
+        ("sub", {}, [-2, -2]),
+    ],
+)
+def test_operators_of_several_blobs_of_one_name(name, attributes, expected):
+    blobs = [flow.tensor([1, 2]), flow.tensor([3, 4])]
+    op = flow.builtin_op(name).Input("in", 2).Output("out")
+    for attribute, value in attributes.items():
+        op.Attr(attribute, value)
+    assert op.Build()(*blobs)[0].tolist() == expected
+    built = flow.user_op_builder("op").Op(name).Input("in", blobs).Output("out")
+    for attribute, value in attributes.items():
+        built.Attr(attribute, value)
+    assert built.Build().InferAndTryRun().SoleOutputBlob().tolist() == expected
+
+
+def test_suppression_by_its_genuine_name_gives_flags():
+    boxes = flow.tensor([[0.0, 0, 1, 1], [0, 0, 1, 1.1], [2, 2, 3, 3]])
+    op = flow.builtin_op("nms").Input("in").Output("out").Attr("iou_threshold", 0.5)
+    assert op.Attr("keep_n", -1).Build()(boxes)[0].tolist() == [1, 0, 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -62,6 +63,14 @@ def user_op_builder(op_name: str) -> UserOpBuilder:
     return UserOpBuilder(op_name)
 
 
+def _takes_list(function: Function) -> bool:
+    """Return whether a function of OneFlow takes all its tensors as one list, as `concat` does."""
+    if function in _registered.values():
+        return False
+    (first, *_) = inspect.signature(function).parameters.values()
+    return str(first.annotation).startswith("Sequence[Tensor]")
+
+
 class UserOpBuilder:
     """An operator that gets its inputs and attributes one after the other.
 
@@ -90,6 +99,7 @@ class UserOpBuilder:
             _registered.get(op_type_name)
             or FUNCTIONS.get(f"math.{op_type_name}")
             or FUNCTIONS.get(f"nn.{op_type_name}")
+            or FUNCTIONS.get(f"_C.{op_type_name}")
             or FUNCTIONS.get(op_type_name)
         )
         if function is None:
@@ -137,7 +147,8 @@ class UserOpBuilder:
         """
         function = self.Build()._function
         assert function is not None
-        results = function(*self._inputs, **self._attributes)
+        operands = [self._inputs] if _takes_list(function) else self._inputs
+        results = function(*operands, **self._attributes)
         self._results = list(results) if isinstance(results, tuple | list) else [results]
         if self._outputs and sum(self._outputs) != len(self._results):
             raise ValueError(
