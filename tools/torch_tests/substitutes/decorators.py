@@ -27,13 +27,14 @@ def _without_effect(*arguments: Any, **options: Any) -> Any:
 
 
 skipIfRocm = skipIfMps = skipMeta = skipXLA = _unchanged
-skipIfNoLapack = skipIfNoSciPy = gcIfJetson = _unchanged
+skipIfNoLapack = skipIfNoSciPy = gcIfJetson = skipCPUIfNoLapack = skipCPUIfNoFFT = _unchanged
+skipCUDAIfNoCusolver = skipCUDAIfNoMagma = skipCUDAIfNoMagmaAndNoCusolver = _unchanged
 skipCUDAIfRocm = skipCUDAIfMiopen = skipCUDAIfNoMiopen = skipCUDAIfNoCudnn = _unchanged
 skipCUDAIfNotRocm = skipCPUIfNoMkldnn = expectedFailureMeta = expectedFailureXLA = _unchanged
 with_tf32_off = _unchanged
 skipIfTorchDynamo = skipIfTorchInductor = skipIfRocmVersionLessThan = _without_effect
 skipCUDAIf = skipCUDAIfRocmVersionLessThan = skipCUDAIfCudnnVersionLessThan = _without_effect
-skipCUDAMemoryLeakCheckIf = tf32_on_and_off = _without_effect
+skipCUDAMemoryLeakCheckIf = tf32_on_and_off = skipCUDAVersionIn = _without_effect
 slowTest = unittest.skip("takes long")
 tf32_off = tf32_on = DisableVmapFallback = contextlib.nullcontext
 

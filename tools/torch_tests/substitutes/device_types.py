@@ -12,6 +12,7 @@ from tools.torch_tests.substitutes.parameters import variants, with_values
 
 _DEVICE = "cpu"
 _DTYPES = "dtypes_by_device"
+_MADE_BY_PYTHON = ("__dict__", "__weakref__")
 
 
 def instantiate_device_type_tests(
@@ -22,14 +23,16 @@ def instantiate_device_type_tests(
     del scope[name]
     if (only_for and _DEVICE not in only_for) or (except_for and _DEVICE in except_for):
         return
-    members: dict[str, Any] = {"device_type": _DEVICE, "__module__": scope["__name__"]}
+    # Tests find their class where `super(self.__class__, self)` is that of its bases.
+    members = {k: v for k, v in vars(generic_test_class).items() if k not in _MADE_BY_PYTHON}
+    members |= {"device_type": _DEVICE, "__module__": scope["__name__"]}
     for attribute in dir(generic_test_class):
         test = getattr(generic_test_class, attribute)
         if attribute.startswith("test") and inspect.isfunction(test):
             members[attribute] = None  # what unittest does not take for a test
             if not getattr(test, "for_listed_operators", False):
                 members.update(_instances(test, attribute))
-    scope[f"{name}CPU"] = type(f"{name}CPU", (generic_test_class,), members)
+    scope[f"{name}CPU"] = type(f"{name}CPU", generic_test_class.__bases__, members)
 
 
 def _instances(test: Callable, name: str) -> dict[str, Callable]:

@@ -15,6 +15,8 @@ TEST_NUMPY = True
 TEST_SCIPY = importlib.util.find_spec("scipy") is not None
 TEST_CUDA = TEST_MULTIGPU = TEST_CUDNN = False
 TEST_CUDNN_VERSION = 0
+TEST_OPT_EINSUM = TEST_LIBROSA = TEST_WITH_TSAN = IS_CI = IS_ARM64 = SM53OrLater = False
+TEST_MKL = True  # the library of PyTorch's Fourier transforms on CPUs
 TEST_WITH_ROCM = TEST_WITH_UBSAN = TEST_WITH_ASAN = TEST_WITH_CROSSREF = False
 TEST_WITH_TORCHINDUCTOR = TEST_WITH_TORCHDYNAMO = False
 GRADCHECK_NONDET_TOL = 0.0
@@ -28,3 +30,18 @@ module_tests: list = []
 new_module_tests: list = []
 criterion_tests: list = []
 loss_reference_fns: dict = {}
+
+
+def _get_torch_cuda_version() -> tuple[int, int]:
+    """The version of CUDA, of which there is none."""
+    return 0, 0
+
+
+def _get_magma_version() -> tuple[int, int]:
+    """The version of a library for GPUs, of which there is none."""
+    return 0, 0
+
+
+def has_cusolver() -> bool:
+    """Test if a library for GPUs is there."""
+    return False

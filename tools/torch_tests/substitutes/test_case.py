@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import itertools
 import random
 import textwrap
 import unittest
@@ -18,6 +19,7 @@ from tools.torch_tests.substitutes.decorators import DeterministicGuard, set_war
 from tools.torch_tests.substitutes.equality import Rules, difference
 
 _SEED = 1234
+make_tensor = torch.testing.make_tensor
 #: Handles of hooks on all modules, which tests take away by private names or leave.
 _HANDLES: list[Any] = []
 
@@ -279,3 +281,25 @@ def mask_not_all_zeros(shape: Sequence[int]) -> Any:
         mask = torch.randn(shape).gt(0)
         if mask.sum() > 0:
             return mask
+
+
+def make_fullrank_matrices_with_distinct_singular_values(
+    *shape: int, device: Any, dtype: Any, requires_grad: bool = False
+) -> Any:
+    """Random matrices whose singular values lie between 1 and 2, no two of them equal."""
+    random_matrices = torch.testing.make_tensor(shape, device=device, dtype=dtype)
+    left, values, right = torch.linalg.svd(random_matrices, full_matrices=False)
+    distinct = torch.linspace(1, 2, values.shape[-1], dtype=values.dtype)
+    return ((left * distinct) @ right).detach().requires_grad_(requires_grad)
+
+
+def iter_indices(tensor: Any) -> Iterator[Any]:
+    """The position of each element: a number of a vector, else a tuple."""
+    if tensor.dim() == 1:
+        return iter(range(len(tensor)))
+    return itertools.product(*map(range, tensor.shape))
+
+
+def first_sample(test: Any, samples: Iterator[Any]) -> Any:
+    """The first of an operator's sample inputs."""
+    return next(iter(samples))
