@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,58 @@ MATRIX_VIEWS: tuple[Callable[[Any], Any], ...] = (
     lambda x: x.data,
     lambda x: x[:],
 )
+
+
+# Sizes, strides and the position of the first element.
+PLACES = [
+    ((4, 8), (8, 1), 0),
+    ((4, 8), (8, 1), 3),
+    ((4, 8), (1, 4), 0),
+    ((4, 6), (6, 1), 4),
+    ((8, 4), (8, 1), 2),
+    ((4, 4), (7, 1), 0),
+    ((3, 2, 4), (4, 1, 1), 0),
+    ((2,), (2,), 0),
+    ((), (), 0),
+    ((4, 3), (3, 1), 0),
+    ((0, 8), (8, 1), 0),
+    ((3, 0), (1, 1), 0),
+]
+
+
+@pytest.mark.parametrize("dtypes", [*permutations(["uint8", "float16", "int32", "complex64"], 2)])
+@pytest.mark.parametrize("place", PLACES)
+def test_views_of_the_bytes_are_torchs(place: tuple, dtypes: tuple[str, str]) -> None:
+    """Larger elements are refused where they do not start at a whole number of them."""
+    shape, strides, offset = place
+
+    def outcome(library: Any) -> Any:
+        numbers = library.arange(96, dtype=library.uint8).view(getattr(library, dtypes[0]))
+        memory = library.cat([numbers] * 4)
+        try:
+            view = memory.as_strided(shape, strides, offset).view(getattr(library, dtypes[1]))
+        except RuntimeError:
+            return RuntimeError
+        parts = view.reshape(-1).contiguous().view(library.uint8)
+        return tuple(view.shape), view.stride(), view.storage_offset(), parts.tolist()
+
+    assert outcome(flow) == outcome(torch)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [place for place in PLACES if place[0][-1:] == (2,)]
+    + [((3, 2), (2, 1), 1), ((3, 2), (3, 1), 0), ((3, 2), (4, 1), 2), ((3, 2), (2, 2), 0)],
+)
+def test_views_of_pairs_as_complex_numbers_are_torchs(place: tuple) -> None:
+    def outcome(library: Any) -> Any:
+        try:
+            view = library.view_as_complex(library.arange(20.0).as_strided(*place))
+        except RuntimeError:
+            return RuntimeError
+        return view.tolist(), view.stride(), view.storage_offset()
+
+    assert outcome(flow) == outcome(torch)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -222,7 +222,8 @@ def view_as_complex(input: Tensor) -> Tensor:
     """View of pairs of real numbers along the last dimension as complex ones.
 
     Raises:
-        RuntimeError: `input` is not a real float tensor whose last dimension has size 2.
+        RuntimeError: `input` is not a real float tensor whose last dimension has size 2, or its
+            pairs do not start at whole pairs of the memory.
 
     Example:
         >>> import oneflow as flow
@@ -236,8 +237,13 @@ def view_as_complex(input: Tensor) -> Tensor:
         )
     if not input.ndim or input.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
-    if strided_layout(input).strides[-1] != 1:
+    *strides, last = strided_layout(input).strides
+    if last != 1:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(stride % 2 for stride in strides):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    if (offset := storage_offset_of(input)) % 2:
+        raise RuntimeError(f"Tensor must have a storage_offset divisible by 2, but got {offset}")
     return call_view(strided.view_as_complex, input)
 
 

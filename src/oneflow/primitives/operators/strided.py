@@ -276,10 +276,10 @@ def _bitcast(x, *, dtype: DType):
     if not x.ndim and dtype.itemsize == x.dtype.itemsize:
         return _bitcast(x[None], dtype=dtype)[0]
     if jnp.iscomplexobj(x):
-        x = jnp.stack([x.real, x.imag], -1).reshape((*x.shape[:-1], -1))
+        x = jnp.stack([x.real, x.imag], -1).reshape((*x.shape[:-1], 2 * x.shape[-1]))
     if dtype.is_complex:
         parts = _bitcast(x, dtype=real_dtype(dtype))
-        parts = parts.reshape((*parts.shape[:-1], -1, 2))
+        parts = parts.reshape((*parts.shape[:-1], parts.shape[-1] // 2, 2))
         return lax.complex(parts[..., 0], parts[..., 1])
     have, want = x.dtype.itemsize, dtype.itemsize
     if x.dtype == bool:
@@ -289,7 +289,9 @@ def _bitcast(x, *, dtype: DType):
     if have < want:
         x = x.reshape((*x.shape[:-1], x.shape[-1] * have // want, want // have))
     result = lax.bitcast_convert_type(x, dtype.numpy)
-    return result.reshape((*result.shape[:-2], -1)) if have > want else result
+    if have > want:
+        result = result.reshape((*result.shape[:-2], result.shape[-2] * result.shape[-1]))
+    return result
 
 
 def _layout_bitcast(layout, dtype, itemsize):
@@ -343,7 +345,7 @@ def _layout_as_complex(layout):
     return StridedLayout(
         layout.shape[:-1],
         tuple(stride // 2 for stride in layout.strides[:-1]),
-        tuple((number, stride // 2) for number, stride in layout.terms),
+        tuple((number, stride / 2) for number, stride in layout.terms),
     )
 
 
