@@ -307,9 +307,18 @@ ERRORS = [
     (lambda lib: lib.zeros(2, dtype=lib.float16).random_(0, 70000), "to - 1 is out of bounds"),
     (lambda lib: lib.zeros(2, dtype=lib.int32).random_(0, 2**33), "to - 1 is out of bounds"),
     (lambda lib: lib.randperm(-1), "non-negative"),
+    (lambda lib: lib.randperm(300, dtype=lib.uint8), "at most 256"),
+    (lambda lib: lib.randperm(300, out=lib.empty(0, dtype=lib.uint8)), "at most 256"),
+    (lambda lib: lib.randperm(4000, dtype=lib.float16), "at most 2049"),
+    (lambda lib: lib.normal(0.0, lib.tensor([-1.0, 1.0])).tolist(), "all elements of std"),
+    (lambda lib: lib.normal(lib.zeros(2), lib.tensor(-1.0)).tolist(), "all elements of std"),
+    (lambda lib: lib.normal(lib.zeros(2), lib.zeros(2) + 1j), "non-complex"),
     (lambda lib: lib.normal(0.0, -1.0, (2,)), "normal expects std >= 0.0, but found std -1"),
     (lambda lib: lib.zeros(2).normal_(0, -1), "normal expects std >= 0.0, but found std -1"),
     (lambda lib: lib.zeros(2).uniform_(3, 1), "uniform_ expects to return a [from, to) range"),
+    (lambda lib: lib.zeros(2).uniform_(-3e38, 3e38), "to - from is out of bounds"),
+    (lambda lib: lib.zeros(2, dtype=lib.float64).uniform_(-1.7e308, 1.7e308), "to - from is out"),
+    (lambda lib: lib.zeros(2, dtype=lib.float16).uniform_(0, 1e6), "to is out of bounds"),
     (lambda lib: lib.zeros(2).exponential_(0), "exponential_ expects lambda > 0.0"),
     (lambda lib: lib.zeros(2).geometric_(1.0), "geometric_ expects p to be in (0, 1)"),
     (lambda lib: lib.zeros(2).cauchy_(0, -1), "cauchy_ expects sigma > 0.0"),
@@ -334,6 +343,13 @@ ERRORS = [
     (lambda lib: lib.binomial(lib.ones(2), 0.5), "must be Tensor, not float"),
     (lambda lib: lib.nn.functional.dropout(lib.ones(2), 1.5), "has to be between 0 and 1"),
 ]
+
+
+def test_draws_do_not_follow_the_parameters_of_normal():
+    for lib in (torch, flow):
+        mean, std = (lib.ones(2, requires_grad=True) for _ in range(2))
+        lib.normal(mean[:, None], std).sum().backward()
+        assert mean.grad.tolist() == std.grad.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("position", range(len(ERRORS)))

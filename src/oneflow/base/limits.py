@@ -96,3 +96,17 @@ class iinfo:
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+
+def largest_integer(dtype: DType) -> int:
+    """The largest integer up to which a dtype holds all, and no more than int64 does.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.base.limits import largest_integer
+        >>> largest_integer(flow.uint8), largest_integer(flow.float16)
+        (255, 2048)
+    """
+    if dtype.is_floating_point:
+        return int(2 / finfo(dtype).eps)
+    return 1 if dtype.name == "bool" else min(iinfo(dtype).max, 2**63 - 1)

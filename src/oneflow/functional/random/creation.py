@@ -11,6 +11,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype, int64
+from oneflow.base.limits import largest_integer
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import SbpLike
 from oneflow.base.shape import broadcast_shapes
@@ -23,8 +24,6 @@ from oneflow.functional.creation.options import (
 )
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import random as rng, sampling
-from oneflow.primitives.operators.elementwise import add_scaled, mul
-from oneflow.primitives.operators.shape import broadcast_to
 from oneflow.random.generator import Generator, draw
 from oneflow.tensor.call import call
 from oneflow.tensor.operands import as_number
@@ -314,7 +313,7 @@ def randperm(
         pin_memory: accepted for PyTorch's sake.
 
     Raises:
-        RuntimeError: `n` is negative.
+        RuntimeError: `n` is negative, or `dtype` does not hold all of the numbers.
 
     Example:
         >>> import oneflow as flow
@@ -323,10 +322,10 @@ def randperm(
     """
     if n < 0:
         raise RuntimeError(f"`n` must be non-negative, got {n}")
-    options = {
-        "dtype": checked_dtype(dtype, int64),
-        "device": choose_device(device, placement, sbp),
-    }
+    dtype = checked_dtype(dtype, int64)
+    if n - 1 > (largest := largest_integer(dtype)):
+        raise RuntimeError(f"`n` must be at most {largest + 1} for {dtype!r}, got {n}")
+    options = {"dtype": dtype, "device": choose_device(device, placement, sbp)}
     order = call(rng.random_permutation, *draw(generator), size=operator.index(n), **options)
     return with_grad(order, requires_grad)
 
@@ -351,6 +350,9 @@ def normal(
 ) -> Tensor:
     """Normal random numbers with the mean and standard deviation of each element, or of all.
 
+    Tensors that require grad get zeros: `distributions.Normal.rsample` draws numbers that follow
+    their parameters.
+
     Args:
         mean: mean, a tensor or a number.
         std: standard deviation, a tensor or a number.
@@ -364,7 +366,7 @@ def normal(
         requires_grad: ask for the gradient of the result.
 
     Raises:
-        RuntimeError: `std` is negative.
+        RuntimeError: `std` is negative or complex.
         TypeError: a size and a tensor.
 
     Example:
@@ -378,6 +380,8 @@ def normal(
         mean, std = as_number(mean), as_number(std)
     if not isinstance(std, Tensor):
         _check_std(std)
+    elif std.is_complex():
+        raise RuntimeError("normal expects standard deviation to be non-complex")
     tensors = [parameter for parameter in (mean, std) if isinstance(parameter, Tensor)]
     if not tensors:
         options = {
@@ -392,11 +396,7 @@ def normal(
     mean, std = (x.to(device, kind) if isinstance(x, Tensor) else x for x in (mean, std))
     shape = broadcast_shapes(*[tensor.shape for tensor in tensors])
     noise = randn(shape, generator=generator, dtype=kind, device=device)
-    if isinstance(mean, Tensor):
-        sample = call(add_scaled, call(broadcast_to, mean, shape=shape), noise, std)
-    else:
-        sample = call(mul, noise, std) + mean
-    return with_grad(sample, requires_grad)
+    return with_grad(call(rng.normal_of_noise, noise, mean, std), requires_grad)
 
 
 @function()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from oneflow.base.dtype import DType
 from oneflow.base.keyword_aliases import keyword_aliases, self_by_name
-from oneflow.base.limits import finfo
+from oneflow.base.limits import finfo, largest_integer
+from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.primitives.operators import random as rng, sampling
 from oneflow.primitives.operators.elementwise import exp
 from oneflow.primitives.registry import Primitive
@@ -17,9 +19,6 @@ from oneflow.tensor.methods import attach
 from oneflow.tensor.operands import as_number
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap, write
-
-_LARGEST = 2**63 - 1
-_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 
 def _method(body: Callable) -> Callable:
@@ -51,7 +50,7 @@ def uniform_(
     """Fill with uniform numbers in ``[a, b)``; ``from=`` and ``to=`` mean the same.
 
     Raises:
-        RuntimeError: `a` is greater than `b`.
+        RuntimeError: `a` is greater than `b`, or the dtype does not hold them or their difference.
 
     Example:
         >>> import oneflow as flow
@@ -67,6 +66,7 @@ def uniform_(
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
         )
+    _check_ends(self.dtype, {"from": low, "to": high, "to - from": high - low})
     return write(self, _draw_like(self, rng.random_uniform, generator, low, high))
 
 
@@ -193,18 +193,7 @@ def bernoulli_(
     return write(self, rng.random_mask(p, *draw(generator), **options, device=spec.device))
 
 
-def _largest(tensor: Tensor) -> int:
-    """The largest integer that `random_` may draw; for floats the last exact one."""
-    dtype = tensor.dtype
-    if dtype.is_floating_point:
-        return 2 ** _DIGITS[dtype.name]
-    return (
-        1
-        if dtype.name == "bool"
-        else min(2 ** (8 * dtype.itemsize - dtype.is_signed) - 1, _LARGEST)
-    )
-
-
+@functools.cache
 def _range_of(dtype: DType) -> tuple[float, float]:
     """The least and the largest number of a dtype, which are rounded if it holds floats."""
     if dtype.name == "bool":
@@ -214,6 +203,34 @@ def _range_of(dtype: DType) -> tuple[float, float]:
         return limits.min, limits.max
     bits = 8 * dtype.itemsize - dtype.is_signed
     return -(2**bits) if dtype.is_signed else 0, 2**bits - 1
+
+
+def _check_ends(dtype: DType, named_ends: Mapping[str, float]) -> None:
+    """Refuse ends of random numbers that a dtype does not hold.
+
+    Raises:
+        RuntimeError: it does not hold one of them.
+    """
+    least, largest = _range_of(dtype)
+    for name, end in named_ends.items():
+        if not least <= end <= largest:
+            raise RuntimeError(
+                f"{name} is out of bounds for {dtype!r}, got {end}; it holds numbers from {least} "
+                f"to {largest}"
+            )
+
+
+def _warn_of_rounding(dtype: DType, named_ends: Mapping[str, float]) -> None:
+    """Warn in PyTorch's place of integers that a float dtype rounds."""
+    exact = largest_integer(dtype)
+    for name, end in named_ends.items():
+        if not -exact <= end <= exact:
+            warn_in_place_of_pytorch(
+                f"{name} is out of bounds [-{exact}, {exact}]. Due to precision limitations "
+                f"{dtype!r} can support discrete uniform distribution only within this range. This "
+                "warning will become an error in version 1.7 release, please fix the code in "
+                "advance"
+            )
 
 
 @_method
@@ -235,16 +252,13 @@ def random_(
     """
     bounds = ends if len(ends) == 2 else (0, *ends) if ends else (0, None)
     low, high = named.pop("from", bounds[0]) or 0, named.pop("to", bounds[1])
-    high = _largest(self) + 1 if high is None else high
+    high = largest_integer(self.dtype) + 1 if high is None else high
     if low >= high:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
-    least, largest = _range_of(self.dtype)
-    for name, end in (("from", low), ("to - 1", high - 1)):
-        if not least <= end <= largest:
-            raise RuntimeError(
-                f"{name} is out of bounds for {self.dtype!r}, got {end}; it holds numbers from "
-                f"{least} to {largest}"
-            )
+    named_ends = {"from": low, "to - 1": high - 1}
+    _check_ends(self.dtype, named_ends)
+    if self.dtype.is_floating_point:
+        _warn_of_rounding(self.dtype, named_ends)
     return write(self, _draw_like(self, rng.random_integer, generator, low, high))

@@ -19,6 +19,7 @@ import numpy as np
 from jax import lax
 
 from oneflow.base.dtype import DType
+from oneflow.primitives.operators.elementwise import elementwise, zeros_like
 from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.operators.philox import philox
 from oneflow.primitives.operators.shape import kept_shape
@@ -317,6 +318,16 @@ random_uniform = shardable_random_primitive(
 )
 random_normal = shardable_random_primitive(
     "random_normal", _normal, "mean", "std", differentiable=False
+)
+# Normal numbers of a mean and a standard deviation for each element, of which none is negative.
+normal_of_noise = elementwise(
+    "normal_of_noise", lambda noise, mean, std: mean + noise * std, "noise mean std"
+)
+# A draw does not follow its parameters: what requires grad gets zeros.
+normal_of_noise.gradient(noise=None, mean=lambda g: zeros_like(g), std=lambda g: zeros_like(g))
+normal_of_noise.checked(
+    lambda noise, mean, std: (jnp.any(std.real < 0), jnp.zeros((), jnp.int64)),
+    lambda value, attributes, in_specs: RuntimeError("normal expects all elements of std >= 0.0"),
 )
 random_integer = primitive(
     "random_integer",
