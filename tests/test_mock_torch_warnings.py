@@ -72,6 +72,15 @@ def reads_the_gradient_of_a_result(library):
         assert tensor.grad is None
 
 
+def counts_with_the_end(library):
+    library.range(0, 3)
+
+
+def draws_integers_that_are_rounded(library):
+    library.zeros(2, dtype=library.float16).random_(0, 2**11 + 1)
+    library.zeros(2, dtype=library.float16).random_(0, 2**11 + 2)
+
+
 def indexes_by_integers_as_masks(library):
     mask = library.tensor([1, 0], dtype=library.uint8)
     x = library.zeros(2)
@@ -99,6 +108,8 @@ def marks_what_is_no_input(library):
 
 PROGRAMS = [
     reads_the_gradient_of_a_result,
+    counts_with_the_end,
+    draws_integers_that_are_rounded,
     indexes_by_integers_as_masks,
     resizes_what_it_writes_to,
     marks_what_is_no_input,

@@ -482,8 +482,6 @@ from oneflow.functional.creation.factory_functions import (
     eye as eye,
     full as full,
     full_like as full_like,
-    linspace as linspace,
-    logspace as logspace,
     ones as ones,
     ones_like as ones_like,
     scalar_tensor as scalar_tensor,
@@ -499,6 +497,7 @@ from oneflow.functional.creation.from_data import (
     tensor as tensor,
     to_dlpack as to_dlpack,
 )
+from oneflow.functional.creation.spacing import linspace as linspace, logspace as logspace
 from oneflow.functional.elementwise.activation import (
     celu as celu,
     celu_ as celu_,

@@ -26,10 +26,19 @@ TENSORS = {
         lib.tensor([3], dtype=lib.int16), 1.2 + 0.7j
     ),
     "base of float_power": lambda lib: lib.float_power(1.1, lib.tensor([3], dtype=lib.int8)),
+    "a NumPy number behind one of Python": lambda lib: lib.tensor([1.0, np.float64(2)]),
+    "a NumPy number of half precision": lambda lib: lib.tensor([1, np.float16(2.5)]),
+    "integers of NumPy in lists": lambda lib: lib.tensor([[1.5], [np.int64(3)]]),
+    "a tensor behind a number": lambda lib: lib.tensor([1, lib.tensor(2.5, dtype=lib.float64)]),
+    "complex numbers as truth values": lambda lib: lib.tensor([0j, 1e-320j, 1], dtype=lib.bool),
     "beside a float": lambda lib: lib.tensor([2**64, 2.5]),
     "complex linspace": lambda lib: lib.linspace(0, 2j, 3),
     "complex linspace of a dtype": lambda lib: lib.linspace(1j, 2, 4, dtype=lib.complex128),
     "complex linspace of a tensor": lambda lib: lib.linspace(lib.tensor(1j), 2, 0),
+    "complex logspace": lambda lib: lib.logspace(1j, 2, 3),
+    "complex logspace of a dtype": lambda lib: lib.logspace(0, 2j, 4, 2.5, dtype=lib.complex128),
+    "logspace of a complex dtype": lambda lib: lib.logspace(0, 2, 3, dtype=lib.complex64),
+    "factor that is true": lambda lib: lib.add(lib.tensor([True]), True, alpha=True),
     "product of a dtype": lambda lib: lib.tensor([2, 3], dtype=lib.int8).prod(dtype=lib.int8),
     "product in another": lambda lib: lib.tensor([2.5, 3.5]).prod(0, dtype=lib.int16),
 }
@@ -43,6 +52,43 @@ REFUSED = {
         lambda lib: lib.linspace(0, 2j, 3, dtype=lib.float32),
         RuntimeError,
         "do not fit into",
+    ),
+    "real logspace": (
+        lambda lib: lib.logspace(0, 2j, 3, dtype=lib.float32),
+        RuntimeError,
+        "do not fit into",
+    ),
+    "a bool as a factor": (
+        lambda lib: lib.add(lib.tensor([1.0]), 1, alpha=True),
+        RuntimeError,
+        "Boolean alpha",
+    ),
+    "a bool as a factor of a difference": (
+        lambda lib: lib.tensor([1]).sub_(1, alpha=True),
+        RuntimeError,
+        "Boolean alpha",
+    ),
+    "a whole float as a factor": (
+        lambda lib: lib.sub(lib.tensor([1]), 1, alpha=1.0),
+        RuntimeError,
+        "must not be a floating point number",
+    ),
+    "a bool as a dimension": (lambda lib: lib.zeros(2, 3).sum(True), TypeError, "must be int"),
+    "a bool in another place": (
+        lambda lib: lib.topk(lib.zeros(2, 4), 4, True),
+        TypeError,
+        "must be int",
+    ),
+    "a float as a count": (lambda lib: lib.topk(lib.zeros(2, 4), 4.0), TypeError, "int"),
+    "edges of another dtype": (
+        lambda lib: lib.histogram(lib.zeros(2), lib.tensor([0, 1])),
+        RuntimeError,
+        "dtype",
+    ),
+    "weights of another dtype": (
+        lambda lib: lib.histogramdd(lib.zeros(2, 1), [2], weight=lib.zeros(2, dtype=lib.float64)),
+        RuntimeError,
+        "dtype",
     ),
 }
 BESIDE = {
@@ -99,3 +145,38 @@ def test_complex_powers_whose_factors_overflow():
         for lib in (flow, torch)
     )
     np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-4)
+
+
+class _Reflecting:
+    """What answers operators beside anything that leaves them to it."""
+
+    def __eq__(self, other):
+        return "eq"
+
+    def __ne__(self, other):
+        return "ne"
+
+    def __gt__(self, other):
+        return "gt"
+
+    def __radd__(self, other):
+        return "radd"
+
+    __hash__ = object.__hash__
+
+
+def test_operators_are_left_to_unknown_objects():
+    def answers(lib):
+        x, other, unknown = lib.ones(2), _Reflecting(), object()
+        found = [x == other, x != other, x < other, x + other, x == unknown, x != unknown]
+        return [*found, x == None, x != "a", unknown in [x], x.__eq__(unknown), x.__ne__("a")]  # noqa: E711
+
+    assert answers(flow) == answers(torch)
+
+
+def test_numbers_of_complex_tensors():
+    for lib in (torch, flow):
+        assert [float(lib.tensor(1.5 + 0j)), int(lib.tensor(2 + 0j))] == [1.5, 2]
+        for convert in (float, int):
+            with pytest.raises(RuntimeError, match="cannot be converted"):
+                convert(lib.tensor(1.5j))

@@ -61,7 +61,10 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
     Raises:
         IndexError: `dim` is outside ``[-ndim, ndim - 1]``.
+        TypeError: `dim` is True or False, which stands in the place of another argument.
     """
+    if dim is True or dim is False:
+        raise _not_a_dim(dim)
     size = ndim or 1
     if not -size <= dim < size:
         raise IndexError(
@@ -69,6 +72,10 @@ def wrap_dim(dim: int, ndim: int) -> int:
             f"{dim})"
         )
     return dim + size if dim < 0 else dim
+
+
+def _not_a_dim(value: bool) -> TypeError:
+    return TypeError(f"`dim` must be int, got the bool {value}; give other arguments by their name")
 
 
 def is_several(value: Any) -> TypeGuard[Sequence[Any]]:
@@ -85,12 +92,15 @@ def wrap_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
 
     Raises:
         IndexError: one of them is out of range.
+        TypeError: `dims` is True or False, or one of them is no integer.
         RuntimeError: one of them appears twice.
     """
     if dims is None:
         return tuple(range(ndim))
     numbers: Any = dims
     if type(dims) is not tuple and not is_several(dims):
+        if type(dims) is bool:
+            raise _not_a_dim(dims)
         numbers = (dims,)
     wrapped = tuple([wrap_dim(operator.index(dim), ndim) for dim in numbers])
     if len(set(wrapped)) != len(wrapped):

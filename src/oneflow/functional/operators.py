@@ -59,12 +59,12 @@ def _attach_operator(name: str, compute: Binary, inplace: bool = True) -> None:
         attach(f"__i{name}__", in_place)
 
 
-def _attach_comparison(name: str, compute: Binary, default: Any) -> None:
-    """Attach ``__name__``; `default` is the answer for what is neither tensor nor number."""
+def _attach_comparison(name: str, compute: Binary) -> None:
+    """Attach ``__name__``."""
 
     def compare(self: Tensor, value: Any) -> Tensor:
         try:
-            return compute(self, value) if isinstance(value, _OPERANDS) else default
+            return compute(self, value) if isinstance(value, _OPERANDS) else _NOT_IMPLEMENTED
         except Exception as error:
             hide_internal_frames(error)
             raise
@@ -101,15 +101,15 @@ for _name, _compute in (
     _attach_operator(_name, _compute)
 _attach_operator("matmul", matmul, inplace=False)
 
-for _name, _primitive, _default in (
-    ("eq", p.eq, False),
-    ("ne", p.ne, True),
-    ("lt", p.lt, _NOT_IMPLEMENTED),
-    ("le", p.le, _NOT_IMPLEMENTED),
-    ("gt", p.gt, _NOT_IMPLEMENTED),
-    ("ge", p.ge, _NOT_IMPLEMENTED),
+for _name, _primitive in (
+    ("eq", p.eq),
+    ("ne", p.ne),
+    ("lt", p.lt),
+    ("le", p.le),
+    ("gt", p.gt),
+    ("ge", p.ge),
 ):
-    _attach_comparison(_name, _with(binary, _primitive), _default)
+    _attach_comparison(_name, _with(binary, _primitive))
 
 attach("__neg__", neg)
 attach("__abs__", abs_)

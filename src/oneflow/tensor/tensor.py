@@ -164,10 +164,8 @@ class Tensor(WithState):
         Raises:
             RuntimeError: there is not exactly one element.
         """
-        if self._value.spec.numel != 1:
-            raise RuntimeError(
-                f"a Tensor with {self._value.spec.numel} elements cannot be converted to Scalar"
-            )
+        if (count := self._value.spec.numel) != 1:
+            raise RuntimeError(f"a Tensor with {count} elements cannot be converted to Scalar")
         return np.asarray(self._read()).item()
 
     def tolist(self) -> Any:
@@ -180,8 +178,7 @@ class Tensor(WithState):
 
     def __bool__(self) -> bool:
         if self._value.spec.numel != 1:
-            count = self._value.spec.numel
-            what = "no values" if count == 0 else "more than one value"
+            what = "more than one value" if self._value.spec.numel else "no values"
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
         return bool(self.item())
 
@@ -196,11 +193,13 @@ class Tensor(WithState):
 
     def _number(self, kind: str) -> Any:
         if self._value.spec.numel != 1:
-            raise ValueError(
-                f"only tensors of one element can be converted to {kind}, got shape "
-                f"{list(self._value.spec.shape)}"
-            )
-        return self.item()
+            raise ValueError(f"only tensors of one element convert to {kind}, got {self.shape}")
+        number: Any = self.item()
+        if kind == "complex" or not isinstance(number, complex):
+            return number
+        if number.imag:
+            raise RuntimeError(f"{number} cannot be converted to {kind}; take its real part")
+        return number.real
 
     def __index__(self) -> int:
         if self._value.spec.dtype.is_floating_point or self._value.spec.numel != 1:

@@ -41,6 +41,7 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
 _MAX_DIMENSIONS = 64  # NumPy's limit
+_PYTHON_NUMBERS = frozenset((bool, int, float, complex))
 
 
 def value_from_numpy(array: np.ndarray, device: Any = CPU) -> Value:
@@ -86,9 +87,10 @@ def numpy_from_data(data: Any, dtype: DType | None) -> np.ndarray:
     """
     if _is_array(data):
         return np.asarray(data, None if dtype is None else dtype.numpy)
-    plain = _without_tensors(data)
+    arrays: list[Any] = []
+    plain = _without_tensors(data, arrays)
     inferred = dtype
-    if dtype is None and _is_array(_first_leaf(data)):
+    if dtype is None and arrays:
         inferred = functools.reduce(promote_types, _leaf_dtypes(data))
     try:
         array = np.asarray(plain)
@@ -179,7 +181,7 @@ def _cast_numbers(array: np.ndarray, dtype: DType) -> np.ndarray:
         RuntimeError: a number is out of the range of an integer `dtype`.
         TypeError: complex numbers for a real `dtype`.
     """
-    if array.dtype.kind == "c" and not dtype.is_complex:
+    if array.dtype.kind == "c" and not dtype.is_complex and dtype.category is not Category.BOOL:
         raise TypeError(f"complex numbers do not fit into {dtype!r}")
     if dtype.category is not Category.INTEGER or array.dtype.kind not in "if" or not array.size:
         return array.astype(dtype.numpy)
@@ -190,9 +192,12 @@ def _cast_numbers(array: np.ndarray, dtype: DType) -> np.ndarray:
     return array.astype(np.int64).astype(dtype.numpy)
 
 
-def _without_tensors(data: Any, depth: int = 0) -> Any:
-    """Tensors inside nested lists replaced by their values."""
+def _without_tensors(data: Any, arrays: list[Any], depth: int = 0) -> Any:
+    """Tensors inside nested lists replaced by their values; `arrays` gets what has a dtype."""
+    if type(data) in _PYTHON_NUMBERS:
+        return data
     if isinstance(data, Tensor):
+        arrays.append(data)
         return data.tolist()
     if isinstance(data, list | tuple):
         if depth == _MAX_DIMENSIONS:
@@ -200,7 +205,9 @@ def _without_tensors(data: Any, depth: int = 0) -> Any:
                 f"lists are nested deeper than {_MAX_DIMENSIONS} times, or contain themselves: "
                 "an array has no more dimensions than that"
             )
-        return [_without_tensors(item, depth + 1) for item in data]
+        return [_without_tensors(item, arrays, depth + 1) for item in data]
+    if _is_array(data):
+        arrays.append(data)
     return data
 
 

@@ -11,10 +11,8 @@ from oneflow.base.dtype import (
     DType,
     bool_,
     complex_dtype,
-    float64,
     get_default_dtype,
     int64,
-    real_dtype,
 )
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import SbpLike
@@ -27,7 +25,6 @@ from oneflow.functional.creation.options import (
 )
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import creation as p
-from oneflow.primitives.operators.complex import complex_ as complex_of
 from oneflow.primitives.operators.elementwise import cast
 from oneflow.primitives.operators.shape import broadcast_to, reshape
 from oneflow.program.value import Value
@@ -381,92 +378,6 @@ def arange(
     make = p.range_integer if is_integer else p.range_float
     value = make(start, step, size=size, dtype=dtype, device=choose_device(device, placement, sbp))
     return with_grad(wrap(value), requires_grad)
-
-
-def _bounds(dtype: DType, start: float, end: float) -> tuple[float, float]:
-    """The first and last number, without fractions if `dtype` has none."""
-    if dtype.category is Category.INTEGER:
-        start, end = int(start), int(end)
-    return float(start), float(end)
-
-
-@function(method=False, fills_out=True)
-def linspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    dtype: DType | None = None,
-    device: Device | str | None = None,
-    placement: Placement | None = None,
-    sbp: SbpLike | None = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """`steps` numbers from `start` to `end`, both included, at equal distances.
-
-    A whole `dtype` cuts off the fractions of `start` and `end`, then those of the numbers.
-
-    Raises:
-        RuntimeError: `steps` is negative, or `dtype` is not complex and `start` or `end` is.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.linspace(0, 1, 5)
-        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000], dtype=oneflow.float32)
-    """
-    start, end, steps = plain_number(start), plain_number(end), plain_number(steps)
-    if isinstance(start, complex) or isinstance(end, complex):
-        first, last = complex(start), complex(end)
-        dtype = checked_dtype(dtype, number_dtype(first))
-        if not dtype.is_complex:
-            raise RuntimeError(f"linspace(): complex numbers do not fit into {dtype!r}")
-        parts = (
-            linspace(a, b, steps, real_dtype(dtype), device, placement, sbp)
-            for a, b in ((first.real, last.real), (first.imag, last.imag))
-        )
-        return with_grad(wrap(complex_of(*map(unwrap, parts))), requires_grad)
-    dtype = checked_dtype(dtype, get_default_dtype())
-    if not isinstance(steps, int):
-        raise TypeError(f"linspace(): argument 'steps' must be int, not {type(steps).__name__}")
-    if steps < 0:
-        raise RuntimeError(f"number of steps must be non-negative, got {steps}")
-    start, end = _bounds(dtype, start, end)
-    value = p.linspace(
-        start,
-        end,
-        steps=steps,
-        dtype=dtype,
-        device=choose_device(device, placement, sbp),
-    )
-    return with_grad(wrap(value), requires_grad)
-
-
-@function(method=False, fills_out=True)
-def logspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    base: float = 10.0,
-    dtype: DType | None = None,
-    device: Device | str | None = None,
-    placement: Placement | None = None,
-    sbp: SbpLike | None = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """``base ** linspace(start, end, steps)``.
-
-    Raises:
-        RuntimeError: `steps` is negative.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.logspace(0, 2, 3)
-        tensor([  1.,  10., 100.], dtype=oneflow.float32)
-    """
-    dtype = checked_dtype(dtype, get_default_dtype())
-    start, end = _bounds(dtype, plain_number(start), plain_number(end))
-    log_values = linspace(start, end, steps, float64, device, placement, sbp)
-    powers = p.powers_of(unwrap(log_values), float(base), dtype=dtype)
-    return with_grad(wrap(powers), requires_grad)
 
 
 @function(method=False)

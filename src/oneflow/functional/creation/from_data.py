@@ -154,16 +154,23 @@ def frombuffer(
     r"""A vector with a copy of the bytes of a buffer, read as `dtype`.
 
     Raises:
-        ValueError: the buffer is empty, too short, or not whole elements long.
+        ValueError: it is no buffer, or empty, too short, or not whole elements long.
 
     Example:
         >>> import oneflow as flow
         >>> flow.frombuffer(b"\x01\x02", dtype=flow.uint8)
         tensor([1, 2], dtype=oneflow.uint8)
     """
-    if not len(memoryview(buffer)):
+    try:
+        size = memoryview(buffer).nbytes
+    except TypeError:
+        raise ValueError(
+            f"frombuffer(): {type(buffer).__name__} does not implement Python's buffer protocol; "
+            "`oneflow.tensor` takes lists and arrays"
+        ) from None
+    if not size:
         raise ValueError("frombuffer(): the buffer is empty; give one with at least one element")
-    if count < 0 and (len(memoryview(buffer).cast("B")) - offset) % dtype.itemsize:
+    if count < 0 and (size - offset) % dtype.itemsize:
         raise ValueError(
             f"frombuffer(): the bytes after `offset` are not a multiple of the {dtype.itemsize} "
             f"bytes of {dtype}; give `count`"

@@ -77,14 +77,15 @@ def add(input: Tensor, other: Tensor | float, *others: Tensor | float, alpha: fl
         Tensor of the broadcast shape and the promoted dtype.
 
     Raises:
-        RuntimeError: `alpha` is a float and the operands are integers.
+        RuntimeError: `alpha` is a float and the operands are integers, or a bool and they are not.
 
     Example:
         >>> import oneflow as flow
         >>> flow.add(flow.tensor([1.0, 2.0]), 10, alpha=2)
         tensor([21., 22.], dtype=oneflow.float32)
     """
-    result = binary(p.add, input, other) if alpha == 1 else _add_scaled(input, other, alpha)
+    is_plain = type(alpha) is int and alpha == 1
+    result = binary(p.add, input, other) if is_plain else _scaled_sum(p.add, input, other, alpha)
     if others and not isinstance(other, Tensor):
         raise TypeError("add(): more than two operands need a tensor as the second")
     for operand in others:
@@ -99,7 +100,8 @@ def subtract(x: Any, y: Any, alpha: float = 1) -> Tensor:
             "Subtraction, the `-` operator, with two bool tensors is not supported. "
             "Use the `^` or `logical_xor()` operator instead."
         )
-    return binary(p.sub, x, y) if alpha == 1 else _add_scaled(x, y, -alpha)
+    is_plain = type(alpha) is int and alpha == 1
+    return binary(p.sub, x, y) if is_plain else _scaled_sum(p.sub, x, y, alpha)
 
 
 @function(inplace=True, aliases=("subtract",), also=("_C.sub",))
@@ -120,7 +122,8 @@ def sub(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     return subtract(input, other, alpha)
 
 
-def _add_scaled(x: Any, y: Any, alpha: float) -> Tensor:
+def _scaled_sum(primitive: Primitive, x: Any, y: Any, alpha: float) -> Tensor:
+    """The sum, or difference, of `x` and ``alpha * y``."""
     x, y = promote_operands((x, y))
     category = max(computed_dtype(x).category, computed_dtype(y).category)
     if isinstance(alpha, bool) and category > Category.BOOL:
@@ -129,7 +132,9 @@ def _add_scaled(x: Any, y: Any, alpha: float) -> Tensor:
         raise RuntimeError(
             "For integral input tensors, argument alpha must not be a floating point number."
         )
-    return call(p.add_scaled, x, y, alpha)
+    if alpha == 1:
+        return call(primitive, x, y)
+    return call(p.add_scaled, x, y, alpha if primitive is p.add else -alpha)
 
 
 def multiply(x: Any, y: Any) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -122,13 +123,14 @@ def topk(
 
     Raises:
         RuntimeError: `k` is not within the dimension.
+        TypeError: `k` or `dim` is no integer.
 
     Example:
         >>> import oneflow as flow
         >>> flow.topk(flow.tensor([3, 1, 2]), 2).values
         tensor([3, 2], dtype=oneflow.int64)
     """
-    at = wrap_dim(-1 if dim is None else dim, input.ndim)
+    at, k = wrap_dim(-1 if dim is None else dim, input.ndim), operator.index(k)
     if not 0 <= k <= (input.shape[at] if input.ndim else 1):
         raise RuntimeError(f"topk(): selected index k out of range: {k} of {list(input.shape)}")
     if not input.ndim:

@@ -21,11 +21,17 @@ def _histogram(
     """Return the histogram of points ``[n, d]``, and the edges of the intervals.
 
     Raises:
-        RuntimeError: what NumPy refuses, such as edges that do not ascend.
+        RuntimeError: what NumPy refuses, such as edges that do not ascend; or the dtypes differ.
     """
     device, dtype = points.device, points.numpy().dtype
     if dtype.kind != "f":
         raise NotImplementedError(f"{name} is not implemented for {points.dtype!r}")
+    for argument in (*bins, weight):
+        if isinstance(argument, Tensor) and argument.dtype is not points.dtype:
+            raise RuntimeError(
+                f"{name}: `bins` and `weight` must have the dtype of `input`, {points.dtype!r}, "
+                f"got {argument.dtype!r}"
+            )
     edges = [
         bin_edges.numpy() if isinstance(bin_edges, Tensor) else bin_edges for bin_edges in bins
     ]

@@ -106,11 +106,12 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         return call(rearrange.roll, input.reshape(-1), *offsets, dims=(0,)).reshape(input.shape)
     if not input.ndim:
         raise IndexError(f"Dimension specified as {dims} but tensor has no dimensions")
-    axes = tuple(wrap_dim(dim, input.ndim) for dim in sizes_of((dims,), "dims"))
-    if len(offsets) != len(axes):
+    given = sizes_of((dims,), "dims")
+    if len(offsets) != len(given):
         raise RuntimeError(
-            f"shifts and dimensions must align. shifts: {len(offsets)}, dims:{len(axes)}"
+            f"shifts and dimensions must align. shifts: {len(offsets)}, dims:{len(given)}"
         )
+    axes = tuple(wrap_dim(dim, input.ndim) for dim in given)
     return call(rearrange.roll, input, *offsets, dims=axes)
 
 
@@ -241,8 +242,6 @@ def repeat_interleave(
             f"repeats must have the same size as input along dim, but got repeats of shape "
             f"{list(counts.shape)} and a size of {size}"
         )
-    if (counts < 0).any():
-        raise RuntimeError("repeats can not be negative")
     positions = _repeated_places(np.broadcast_to(counts, size))
     if output_size is not None and len(positions) != output_size:
         raise RuntimeError(f"output_size is {output_size}, the repeats give {len(positions)}")
@@ -251,7 +250,18 @@ def repeat_interleave(
 
 
 def _repeated_places(counts: np.ndarray) -> np.ndarray:
-    """The index of each count, repeated that many times."""
+    """The index of each count, repeated that many times.
+
+    Raises:
+        RuntimeError: they are no vector of integers, or one is negative.
+    """
+    if counts.ndim != 1 or (counts.size and counts.dtype.kind not in "iu"):
+        raise RuntimeError(
+            f"repeats must be a vector of integers, got {counts.dtype} of shape "
+            f"{list(counts.shape)}"
+        )
+    if (counts < 0).any():
+        raise RuntimeError("repeats can not be negative")
     require_host_memory("repeat_interleave", int(counts.sum(dtype=np.float64)))
     # NumPy takes no uint64.
     times = counts.astype(np.int64) if counts.dtype.kind == "u" else counts

@@ -5,6 +5,7 @@ Libraries import much of PyTorch's compiler without using it: its names here say
 compiled or traced, which is so, and what cannot act raises an error that says what can.
 """
 
+from oneflow import segment_reduce as _segment_reduce
 from oneflow.mock_torch.pytorch import __config__ as __config__
 from oneflow.mock_torch.pytorch.creation import (
     as_tensor as as_tensor,
@@ -61,6 +62,7 @@ __all__ = [
     "_assert",
     "_assert_async",
     "_check",
+    "_segment_reduce",
     "addcdiv",
     "addcmul",
     "allclose",

@@ -15,6 +15,7 @@ from oneflow import (
     tensor as _tensor,
 )
 from oneflow.base.dtype import DType
+from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.functional.registry import put_out
 
 
@@ -57,6 +58,11 @@ def range_(
     Raises:
         RuntimeError: `end` is not reached from `start` by steps of `step`.
     """
+    warn_in_place_of_pytorch(
+        "torch.range is deprecated and will be removed in a future release because its behavior is "
+        "inconsistent with Python's range builtin. Instead, use torch.arange, which produces "
+        "values in [start, end)."
+    )
     if end is None:
         start, end = 0, start
     if step == 0 or (end - start) * step < 0:
