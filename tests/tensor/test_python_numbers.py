@@ -148,7 +148,7 @@ def test_complex_powers_whose_factors_overflow():
 
 
 class _Reflecting:
-    """What answers operators beside anything that leaves them to it."""
+    """An object that answers the operators which a tensor leaves to it."""
 
     def __eq__(self, other):
         return "eq"

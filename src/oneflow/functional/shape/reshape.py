@@ -15,15 +15,14 @@ from oneflow.base.dtype import Category, DType, int64
 from oneflow.base.shape import wrap_dim, wrap_dims
 from oneflow.functional.creation.options import sizes_of
 from oneflow.functional.registry import function
+from oneflow.functional.shape.byte_views import may_copy, view_as_type
 from oneflow.primitives.operators import shape as p
 from oneflow.primitives.operators.reduce import sum_to
-from oneflow.primitives.operators.strided import bitcast
 from oneflow.primitives.strides import reshaped_strides
-from oneflow.runtime.eager import is_capturing
 from oneflow.tensor.call import call, call_view
 from oneflow.tensor.methods import attach
 from oneflow.tensor.operands import cast_to
-from oneflow.tensor.strides import is_view, storage_offset_of, strided_layout
+from oneflow.tensor.strides import is_view, strided_layout
 from oneflow.tensor.tensor import Tensor
 
 
@@ -88,52 +87,6 @@ def _reshaped(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     return call(p.reshape, input, shape=shape) if result is None else result
 
 
-def _may_copy(input: Tensor) -> bool:
-    """Test if `view` may copy: of global tensors and in graphs it copies, as OneFlow does."""
-    return input._value.spec.sbp is not None or is_capturing()
-
-
-def view_as_type(input: Tensor, dtype: DType) -> Tensor:
-    """The same bytes as elements of another type; the last dimension changes with the element size.
-
-    Raises:
-        RuntimeError: the last dimension does not divide, or its elements are not neighbours, or
-            larger elements would not start at a whole number of them.
-    """
-    spec = input._value.spec
-    if dtype is spec.dtype:
-        return call_view(p.reshape, input, shape=spec.shape)
-    have, want = spec.dtype.itemsize, dtype.itemsize
-    if have != want:
-        types = f"to view {spec.dtype!r} as {dtype!r} (different element sizes)"
-        if not spec.shape:
-            raise RuntimeError(f"self.dim() cannot be 0 {types}")
-        if spec.shape[-1] * have % want:
-            raise RuntimeError(
-                f"self.size(-1) must be divisible by {want // have} {types}, but got "
-                f"{spec.shape[-1]}"
-            )
-        if reason := _other_sizes_refused(input, max(want // have, 1)):
-            if not _may_copy(input):
-                raise RuntimeError(f"self.{reason[0]} must be {reason[1]} {types}")
-            input = call(p.reshape, input, shape=spec.shape)
-    return call_view(bitcast, input, dtype=dtype, itemsize=have)
-
-
-def _other_sizes_refused(input: Tensor, ratio: int) -> tuple[str, str] | None:
-    """What in the memory of a tensor does not fit elements `ratio` times as large, and the rule."""
-    *strides, last = strided_layout(input).strides
-    if last != 1:
-        return "stride(-1)", f"1, not {last},"
-    if ratio == 1:
-        return None
-    positions = {f"stride({dim})": stride for dim, stride in enumerate(strides)}
-    for name, elements in ({"storage_offset()": storage_offset_of(input)} | positions).items():
-        if elements % ratio:
-            return name, f"divisible by {ratio}, not {elements},"
-    return None
-
-
 @function(keyword_aliases={"dtype": "shape"})
 def view(input: Tensor, shape: Any, *more: int) -> Tensor:
     """The same memory with another shape, or, given a dtype, with its bytes read as that type.
@@ -160,7 +113,7 @@ def view(input: Tensor, shape: Any, *more: int) -> Tensor:
     result = try_view(input, completed)
     if result is not None:
         return result
-    if not _may_copy(input):
+    if not may_copy(input):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one "
             "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
