@@ -12,7 +12,7 @@ import pytest
 from oneflow.primitives.operation import default_rule
 from oneflow.primitives.operators.distance import euclidean_distances, euclidean_distances_x
 from oneflow.primitives.operators.grid_sample import deform_patches, grid_sample
-from oneflow.primitives.operators.norm import normalize_gradient
+from oneflow.primitives.operators.norm import moments, normalize_gradient
 from oneflow.primitives.operators.rearrange import roll
 from oneflow.primitives.operators.resample import Resampling, resample
 from oneflow.primitives.operators.sampling import random_multinomial
@@ -48,6 +48,10 @@ def _image_of_infinities(rng):
     x = rng.standard_normal((9, 7, 8)).astype("float32")
     x[0, 0], x[1, 2], x[4, 1, 1] = -np.inf, np.inf, np.nan
     return (x,)
+
+
+def _images(rng):
+    return (1e3 + rng.standard_normal((2, 3, 4, 5)).astype("float32"),)
 
 
 def _weights(rng):
@@ -120,6 +124,12 @@ LOWERINGS = {
         _images_and_offsets,
         {**_OF_KERNEL, "groups": 2},
         r"f32\[4,2,270\] = gather",
+    ),
+    "moments": Lowering(
+        moments, _images, {"dims": (2, 3)}, r"= square [^\n]*\n[^\n]*= reduce_sum"
+    ),
+    "moments of channels": Lowering(
+        moments, _images, {"dims": (0, 2, 3)}, r"= square [^\n]*\n[^\n]*= reduce_sum"
     ),
     "normalize": Lowering(
         normalize_gradient, _rows_and_moments, {"dims": (2,)}, r"f32\[3,40\] = reduce_sum"

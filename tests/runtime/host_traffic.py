@@ -26,7 +26,7 @@ def host_traffic() -> Iterator[Counter[str]]:
     """Count transfers to the device, from it, and waits, as on a device that never gets ready.
 
     JAX's arrays are read by their methods or by NumPy's functions; NumPy arrays get to a device by
-    `jax.device_put` or as arguments of a compiled program.
+    `jax.device_put` and `jax.make_array_from_callback`, or as arguments of a compiled program.
     """
     counts: Counter[str] = Counter()
     with pytest.MonkeyPatch.context() as patch:
@@ -54,6 +54,7 @@ def host_traffic() -> Iterator[Counter[str]]:
             "send",
             lambda first, *others: any(map(_is_host, jax.tree.leaves(first))),
         )
+        counted(jax, "make_array_from_callback", "send", lambda *args: True)
         counted(
             LoadedExecutable,
             "__call__",

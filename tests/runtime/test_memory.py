@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytest
 
@@ -37,3 +38,12 @@ def test_an_adopted_array_keeps_its_memory(shape: tuple[int, ...]) -> None:
     # Changes of the tensor do not reach the array's other readers.
     tensor.add_(1)
     assert (tensor.numpy() == 3.5).all()
+
+
+def test_arrays_are_put_by_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    # `device_put` takes any tree and needs twice as long: as long as a small program.
+    monkeypatch.setattr(jax, "device_put", None)
+    numbers = flow.tensor(np.arange(3))
+    assert numbers.tolist() == [0, 1, 2]
+    assert flow.unique(numbers).tolist() == [0, 1, 2]
+    assert numbers._read().committed

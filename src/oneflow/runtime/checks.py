@@ -230,7 +230,8 @@ class ThreadChecks:
 
 def _is_set(failed: Any) -> bool:
     """Return whether a flag is set; waits for it. All devices of a process have the same."""
-    return bool(np.asarray(failed.addressable_data(0))[0])
+    own = failed if failed.shape == (1,) else failed.addressable_data(0)
+    return bool(np.asarray(own)[0])
 
 
 def _take_back(programs: Sequence[ProgramChecks], undo: Sequence[Undo]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 import mmap
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.sharding import SingleDeviceSharding
 
 from oneflow.base.device import PREPARE_PROCESS, Device, device_from_xla, xla_device
 from oneflow.base.no_interrupt import run_without_interrupt
@@ -45,7 +47,19 @@ def wrap_array(array: np.ndarray | Any, device: Device) -> jax.Array | MetaArray
             " (for modules: `Module.to_empty`)"
         )
     with x64():
+        if isinstance(array, np.ndarray):
+            sharding = _sharding_on(xla_device(device))
+            return jax.make_array_from_callback(array.shape, sharding, lambda _: array)
         return jax.device_put(array, xla_device(device))
+
+
+@functools.lru_cache(maxsize=64)
+def _sharding_on(device: Any) -> SingleDeviceSharding:
+    """The sharding of arrays on one device.
+
+    By it JAX makes an array of NumPy's in 13 us; `device_put`, which takes any tree, needs 30 us.
+    """
+    return SingleDeviceSharding(device)
 
 
 def _is_without_values(device: Device) -> bool:

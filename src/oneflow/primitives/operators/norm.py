@@ -7,6 +7,7 @@ against the input. Types narrower than float32 are computed in float32.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import jax
@@ -76,6 +77,33 @@ moments = primitive(
     decomposition=Decomposition(_moments_of_sums),
     precision=Precision.FULL_OFF_CPU,
 )
+
+
+@moments.lowering("cpu")
+def _moments_on_cpu(x, *, dims: tuple[int, ...]):
+    """As `_moments`, along one dimension where that is possible, with the squares in memory.
+
+    XLA's kernel for sums takes operands of the size of `x`, so XLA would store the mean broadcast
+    to it. Layer norm of 8 x 128 x 768 takes 0.26 ms of 0.34, group norm of 8 x 8 x 8 x 32 x 32 0.31
+    of 0.50, instance norm of 4 x 32 x 56 x 56 0.14 of 0.28.
+    """
+    rows, along = _joined(_wide(x), dims)
+    total = kept_sum(rows, along)
+    count = hidden(lax.broadcast(size_in(rows.dtype, _count(x, dims)), total.shape))
+    mean = materialize_array(lax.div(hidden(total), count))
+    squares = materialize_array(lax.square(lax.sub(mean, rows)))
+    variance = lax.div(hidden(kept_sum(squares, along)), count)
+    kept = [1 if dim in dims else size for dim, size in enumerate(x.shape)]
+    return lax.reshape(mean, kept), lax.reshape(variance, kept)
+
+
+def _joined(x, dims: tuple[int, ...]):
+    """`x` with `dims` as one dimension if they are neighbours, and where they are then."""
+    first, stop = min(dims, default=0), max(dims, default=-1) + 1
+    if not dims or stop - first != len(dims):
+        return x, dims
+    shape = math.prod(x.shape[:first]), math.prod(x.shape[first:stop]), math.prod(x.shape[stop:])
+    return lax.reshape(x, shape), (1,)
 
 
 def _count(spec, dims) -> int:
