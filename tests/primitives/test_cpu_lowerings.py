@@ -16,7 +16,7 @@ from oneflow.primitives.operators.norm import moments, normalize_gradient
 from oneflow.primitives.operators.rearrange import roll
 from oneflow.primitives.operators.resample import Resampling, resample
 from oneflow.primitives.operators.sampling import random_multinomial
-from oneflow.primitives.operators.scan import cumprod, cumsum, logcumsumexp
+from oneflow.primitives.operators.scan import cummax, cummin, cumprod, cumsum, logcumsumexp
 from oneflow.primitives.operators.statistics import quantile
 from oneflow.primitives.registry import Primitive
 from tests.oracle import array_difference
@@ -48,6 +48,10 @@ def _image_of_infinities(rng):
     x = rng.standard_normal((9, 7, 8)).astype("float32")
     x[0, 0], x[1, 2], x[4, 1, 1] = -np.inf, np.inf, np.nan
     return (x,)
+
+
+def _integers(rng):
+    return (rng.integers(-3, 4, (5, 40)),)
 
 
 def _images(rng):
@@ -114,6 +118,13 @@ LOWERINGS = {
     "multinomial": Lowering(
         random_multinomial, _weights, {"count": 4, "replacement": False}, r"f32\[[^=]* = sort\["
     ),
+    "multinomial with replacement": Lowering(
+        random_multinomial, _weights, {"count": 9, "replacement": True}, r"= cum(sum|max)\["
+    ),
+    "cummax": Lowering(cummax, _image_of_infinities, {"dim": 1}, r"= pad\["),
+    "cummax of a row": Lowering(cummax, _long_row, {"dim": 0}, r"= pad\["),
+    "cummin": Lowering(cummin, _image_of_infinities, {"dim": 2}, r"= pad\["),
+    "cummin of integers": Lowering(cummin, _integers, {"dim": 1}, r"= pad\["),
     "cumsum": Lowering(cumsum, _image_of_infinities, {"dim": 1}, "cumsum"),
     "cumsum of a row": Lowering(cumsum, _long_row, {"dim": 0, "reverse": True}, "cumsum"),
     "cumprod": Lowering(cumprod, _image_of_infinities, {"dim": 2}, "cumprod"),
@@ -125,9 +136,7 @@ LOWERINGS = {
         {**_OF_KERNEL, "groups": 2},
         r"f32\[4,2,270\] = gather",
     ),
-    "moments": Lowering(
-        moments, _images, {"dims": (2, 3)}, r"= square [^\n]*\n[^\n]*= reduce_sum"
-    ),
+    "moments": Lowering(moments, _images, {"dims": (2, 3)}, r"= square [^\n]*\n[^\n]*= reduce_sum"),
     "moments of channels": Lowering(
         moments, _images, {"dims": (0, 2, 3)}, r"= square [^\n]*\n[^\n]*= reduce_sum"
     ),

@@ -53,6 +53,9 @@ _FUNCTIONS = (
     "cumsum",
     "cumprod",
     "cummax",
+    "running_argmax",
+    "running_argmin",
+    "running_max",
     "running_product",
     "running_sum",
 )

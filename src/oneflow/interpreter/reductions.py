@@ -80,6 +80,7 @@ _RUNNING = {
     "running_product": np.multiply,
     "cummax": np.maximum,
     "cummin": np.minimum,
+    "running_max": np.maximum,
     "cumlogsumexp": np.logaddexp,
 }
 
@@ -102,6 +103,24 @@ def _running(equation: Any) -> Callable:
                 dtype
             )
         return ufunc.accumulate(x, axis=axis, dtype=wide).astype(dtype)
+
+    return run
+
+
+@rule("running_argmax", "running_argmin")
+def _running_positions(equation: Any) -> Callable:
+    """The position of the extreme so far: the last element that is equal to it, or is NaN."""
+    axis = equation.params["axis"]
+    extreme = np.maximum if equation.primitive.name == "running_argmax" else np.minimum
+    shape, dtype = shape_of(equation.invars[0]), dtype_of(equation.outvars[0])
+    positions = np.arange(shape[axis], dtype=dtype).reshape(
+        [-1 if dim == axis else 1 for dim in range(len(shape))]
+    )
+
+    def run(x: Any) -> Any:
+        x = x.astype(np.float32) if is_half(x.dtype) else x
+        is_extreme = (x == extreme.accumulate(x, axis=axis)) | (x != x)
+        return np.maximum.accumulate(np.where(is_extreme, positions, 0), axis=axis).astype(dtype)
 
     return run
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +25,7 @@ from oneflow.primitives.operators.random import (
     random_primitive,
     shardable_random_primitive,
 )
+from oneflow.primitives.operators.running import running_max, running_sum
 from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.sharding.axes import elementwise_axes, leading_axes
 from oneflow.primitives.traits import Positional
@@ -40,8 +42,22 @@ def _count_at_most(edges, points):
     return counts
 
 
+class _Along(NamedTuple):
+    """Functions of numbers and a dimension.
+
+    Attributes:
+        argsort: the order.
+        sums: the sums so far.
+        largest: the largest so far.
+    """
+
+    argsort: Callable
+    sums: Callable
+    largest: Callable
+
+
 def _multinomial(
-    argsort: Callable,
+    along: _Along,
     weights,
     seed,
     stream,
@@ -50,14 +66,14 @@ def _multinomial(
     replacement: bool,
     shard: ShardIndex | None = None,
 ):
-    """Draw positions by their weights; ``argsort(x, dim)`` gives the order of numbers."""
+    """Draw positions by their weights."""
     kind = jnp.promote_types(weights.dtype, jnp.float32)
     weights = weights.astype(kind)
     if replacement:
         bits = random_bits(seed, stream, (*weights.shape[:-1], count), shard)
         # XLA's sums may fall by a rounding error, and rise where a weight is 0.
-        sums = jnp.where(weights > 0, jnp.cumsum(weights, axis=-1), 0)
-        edges = lax.cummax(sums, axis=sums.ndim - 1)
+        sums = jnp.where(weights > 0, along.sums(weights, weights.ndim - 1), 0)
+        edges = along.largest(sums, sums.ndim - 1)
         # Compared with the number of edges at or below it, a point never falls on a weight of 0.
         points = _unit(bits[0], bits[1], kind) * edges[..., -1:]
         positions = _count_at_most(edges, points)
@@ -71,7 +87,7 @@ def _multinomial(
     if count == 1:
         first = jnp.argmin(jnp.where(jnp.isnan(sort_keys), jnp.inf, sort_keys), axis=-1)
         return first[..., None].astype(jnp.int64)
-    return argsort(sort_keys, sort_keys.ndim - 1)[..., :count]
+    return along.argsort(sort_keys, sort_keys.ndim - 1)[..., :count]
 
 
 def _multinomial_check(weights, seed, stream, *, count, replacement):
@@ -92,12 +108,14 @@ _MULTINOMIAL_ERRORS = {
 
 random_multinomial = random_primitive(
     "random_multinomial",
-    partial(_multinomial, jnp.argsort),
+    partial(_multinomial, _Along(jnp.argsort, lax.cumsum, lax.cummax)),
     axes=leading_axes(1),
     positional=Positional(),
     differentiable=False,
 )
-random_multinomial.lowering("cpu")(partial(_multinomial, sort_cpu.argsort))
+random_multinomial.lowering("cpu")(
+    partial(_multinomial, _Along(sort_cpu.argsort, running_sum, running_max))
+)
 random_multinomial.checked(
     _multinomial_check,
     lambda value, attributes, in_specs: RuntimeError(_MULTINOMIAL_ERRORS[value]),

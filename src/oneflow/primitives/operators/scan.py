@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import jax.numpy as jnp
 from jax import lax
 
 from oneflow.primitives.operators import loops
 from oneflow.primitives.operators.lax_functions import index_dtype
-from oneflow.primitives.operators.running import running_product, running_sum
+from oneflow.primitives.operators.running import (
+    running_argmax,
+    running_argmin,
+    running_product,
+    running_sum,
+)
 from oneflow.primitives.operators.special import complex_logaddexp
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.axes import free_dims
@@ -31,7 +37,7 @@ cumsum.gradient(x=lambda g, dim, reverse: cumsum(g, dim=dim, reverse=not reverse
 
 @cumsum.lowering("cpu")
 def _cumsum_on_cpu(x, *, dim: int, reverse: bool = False):
-    return running_sum(x, dim, reverse)
+    return running_sum(x, dim, reverse=reverse)
 
 
 cumprod = primitive(
@@ -77,7 +83,7 @@ def _logcumsumexp_on_cpu(x, *, dim: int):
     return jnp.moveaxis(totals, 0, dim).astype(x.dtype)
 
 
-def _cumulative_extreme(name: str, better: Callable) -> Primitive:
+def _cumulative_extreme(name: str, better: Callable, running_position: Callable) -> Primitive:
     """The extreme so far and its index: the last of equal ones; a NaN beats all numbers."""
 
     def combine(left, right):
@@ -85,17 +91,22 @@ def _cumulative_extreme(name: str, better: Callable) -> Primitive:
         later = better(b, a) | (b == a) | jnp.isnan(b)
         return jnp.where(later, b, a), jnp.where(later, j, i)
 
-    def impl(x, *, dim: int):
+    def positions(x, dim: int):
+        position = lax.broadcasted_iota(index_dtype(x.shape[dim]), x.shape, dim)
+        return lax.associative_scan(combine, (x, position), axis=dim)[1]
+
+    def impl(find: Callable, x, *, dim: int):
         if not x.ndim:
             return x, jnp.zeros((), jnp.int64)
-        position = lax.broadcasted_iota(index_dtype(x.shape[dim]), x.shape, dim)
-        if not x.shape[dim]:
-            return x, position.astype(jnp.int64)
-        _, index = lax.associative_scan(combine, (lax.stop_gradient(x), position), axis=dim)
+        if not x.size:
+            return x, jnp.zeros(x.shape, jnp.int64)
+        index = find(lax.stop_gradient(x), dim)
         return jnp.take_along_axis(x, index, axis=dim), index.astype(jnp.int64)
 
-    return primitive(name, impl, axes=_free, real_only=True)
+    op = primitive(name, partial(impl, positions), axes=_free, real_only=True)
+    op.lowering("cpu")(partial(impl, running_position))
+    return op
 
 
-cummax = _cumulative_extreme("cummax", lambda b, a: (b > a) & ~jnp.isnan(a))
-cummin = _cumulative_extreme("cummin", lambda b, a: (b < a) & ~jnp.isnan(a))
+cummax = _cumulative_extreme("cummax", lambda b, a: (b > a) & ~jnp.isnan(a), running_argmax)
+cummin = _cumulative_extreme("cummin", lambda b, a: (b < a) & ~jnp.isnan(a), running_argmin)
