@@ -74,6 +74,47 @@ def libai_causal(q, k, v, mask):
     return weights @ v
 
 
+def key_padding(mask):
+    """Which keys are no padding; the first key always is one."""
+    return mask[:, :, :1] | (flow.arange(8) == 0)
+
+
+def padded_gpt2(q, k, v, mask):
+    scores = flow.where(mask, product(q, k) / flow.full([], 2.0), flow.full([], LOWEST))
+    return F.softmax(scores + (1.0 - key_padding(mask).float()) * LOWEST, dim=-1) @ v
+
+
+def padded_nano_gpt(q, k, v, mask):
+    seen = flow.ones(8, 8).tril().view(1, 1, 8, 8)
+    scores = (product(q, k) * 0.5).masked_fill(seen == 0, HIDDEN)
+    return F.softmax(scores.masked_fill(~key_padding(mask), HIDDEN), dim=-1) @ v
+
+
+def hidden_twice(q, k, v, mask):
+    scores = product(q, k).masked_fill(~mask, LOWEST)
+    return F.softmax(flow.where(key_padding(mask), scores, LOWEST), dim=-1) @ v
+
+
+def added_then_hidden(q, k, v, mask):
+    scores = product(q, k) + key_padding(mask).float().cumsum(-1)
+    return F.softmax(scores.masked_fill(~mask, HIDDEN), dim=-1) @ v
+
+
+def added_twice(q, k, v, mask):
+    near = flow.ones(1, 1, 8, 8).cumsum(-1)
+    return F.softmax(product(q, k) + near + (1.0 - mask.float()) * -10000.0, dim=-1) @ v
+
+
+def padded_triangle(q, k, v, mask):
+    scores = product(q, k).masked_fill(flow.triu(flow.ones(8, 8), 1).bool(), HIDDEN)
+    return F.softmax(scores + (1.0 - key_padding(mask).float()) * LOWEST, dim=-1) @ v
+
+
+def two_masks(q, k, v, mask):
+    scores = product(q, k).masked_fill(~mask, HIDDEN)
+    return F.softmax(scores + mask.float(), dim=-1) @ v
+
+
 def triangle_above(q, k, v, mask):
     hidden = flow.triu(flow.ones(8, 8), diagonal=1).bool()
     return F.softmax(product(q, k).masked_fill(hidden, HIDDEN), dim=-1) @ v
@@ -93,7 +134,8 @@ def half_precision(q, k, v, mask):
 WRITTEN = {
     nano_gpt: False, megatron: False, old_gpt2: False, old_bert: False, added: False, bloom: False,
     libai: False, libai_causal: True, triangle_above: True, triangle_below: True,
-    half_precision: False,
+    half_precision: False, two_masks: False, padded_gpt2: False, padded_nano_gpt: True,
+    hidden_twice: False, added_then_hidden: False, added_twice: False, padded_triangle: True,
 }  # fmt: skip
 
 
@@ -123,8 +165,17 @@ def mask_scaled(q, k, v, mask):
     return F.softmax((product(q, k) + mask.float()) * 0.5, dim=-1) @ v
 
 
-def two_masks(q, k, v, mask):
+def three_masks(q, k, v, mask):
+    return F.softmax(product(q, k) + mask.float() + mask.float() + mask.float(), dim=-1) @ v
+
+
+def two_fills(q, k, v, mask):
     scores = product(q, k).masked_fill(~mask, HIDDEN)
+    return F.softmax(scores.masked_fill(~key_padding(mask), LOWEST), dim=-1) @ v
+
+
+def weak_fill(q, k, v, mask):
+    scores = product(q, k).masked_fill(~mask, -10000.0)
     return F.softmax(scores + mask.float(), dim=-1) @ v
 
 
@@ -163,8 +214,8 @@ def shown_or_nan(q, k, v, mask):
 
 OTHERS = (
     other_dimension, weights_returned, scores_read, narrower_weights, wider_values, mask_scaled,
-    two_masks, scaled_by_a_tensor, added_to_columns, learned_bias, broadcast_keys,
-    channels_dropped, scaled_weights, hidden_by_nan, shown_or_nan,
+    three_masks, two_fills, weak_fill, scaled_by_a_tensor, added_to_columns, learned_bias,
+    broadcast_keys, channels_dropped, scaled_weights, hidden_by_nan, shown_or_nan,
 )  # fmt: skip
 
 
@@ -276,6 +327,7 @@ NOT_FINITE = [
     *((attend, unseen_row) for attend in (nano_gpt, old_gpt2, old_bert, added)),
     *((triangle_above, change) for change in (infinite_query, nan_key, nan_value)),
     *((nano_gpt, change) for change in (infinite_query, nan_value)),
+    *((attend, unseen_row) for attend in (padded_nano_gpt, hidden_twice, added_twice)),
 ]
 
 
@@ -288,6 +340,20 @@ def test_values_that_are_not_finite_stay_so(attend, change, inputs, mask, reques
     assert count(operations, "attention") == 1
     for mine, plain in zip(found, expected, strict=True):
         np.testing.assert_allclose(mine, plain, rtol=2e-6, atol=2e-6)
+
+
+def test_rows_without_a_key_behind_a_choice_and_a_sum(inputs, mask, request):
+    """Results and gradients of values are the same; those of queries and keys pass the choice."""
+    unseen_row(inputs, mask)
+    expected, _ = results_of(padded_gpt2, inputs, mask)
+    request.getfixturevalue("as_on_accelerators")
+    found, operations = results_of(padded_gpt2, inputs, mask)
+    assert count(operations, "attention") == 1
+    for position in (0, 3):
+        np.testing.assert_allclose(found[position], expected[position], rtol=2e-6, atol=2e-6)
+    others = np.arange(SHAPE[2]) != 2
+    np.testing.assert_allclose(found[1][:, :, others], expected[1][:, :, others], atol=2e-6)
+    assert all(np.isfinite(result).all() for result in found)
 
 
 PAIR = flow.placement("cpu", [0, 1])

@@ -1,6 +1,6 @@
 """The pattern of attention that is written out, in a program with its gradients.
 
-    scores  = matmul(q, k.T)      scaled, cast, hidden by `where` or by adding a mask, in any order
+    scores  = matmul(q, k.T)      scaled, cast, hidden by up to two masks, each by `where` or added
     weights = softmax(scores)     along the last dimension; dropped and cast after it
     result  = matmul(weights, v)
 
@@ -34,6 +34,9 @@ from oneflow.primitives.operators.shape import reshape, transpose
 from oneflow.primitives.operators.softmax import softmax, softmax_backward
 from oneflow.program.ir import Instruction, Program
 
+# A model's own mask and one for padding, say.
+_MAX_MASKS = 2
+
 
 class Mask(NamedTuple):
     """A value that hides scores.
@@ -43,11 +46,18 @@ class Mask(NamedTuple):
         grad_primitive: of its gradient: `keep_if` where true shows a score, `drop_if` where true
             hides it; None: it is added to the scores.
         fill: the score of what is hidden.
+        hidden: number of the value that is this score; -1 where the mask is added.
     """
 
     number: int
     grad_primitive: Any
     fill: float
+    hidden: int = -1
+
+    @property
+    def is_added(self) -> bool:
+        """True if it is added to the scores."""
+        return self.grad_primitive is None
 
 
 @dataclass(frozen=True)
@@ -57,13 +67,13 @@ class Scores:
     Attributes:
         product: the product of queries and transposed keys.
         scale: factor of the product.
-        mask: what hides them; None: nothing.
+        masks: what hides them, in this order.
         inner: the instructions from the product on.
     """
 
     product: Instruction
     scale: float
-    mask: Mask | None
+    masks: tuple[Mask, ...]
     inner: tuple[Instruction, ...]
 
 
@@ -173,8 +183,7 @@ class AttentionFinder:
 
     def _require_dtypes(self, found: WrittenAttention) -> None:
         """One dtype before and behind, nothing narrower in between, and a mask of matrices."""
-        mask = found.scores.mask
-        _require(mask is None or self._specs[mask.number].ndim > 1)
+        _require(all(self._specs[mask.number].ndim > 1 for mask in found.scores.masks))
         query, key = found.scores.product.operands
         number, value = found.mixture.product.operands
         dtypes = {self._specs[n].dtype for n in (query, key, value, number)}
@@ -191,7 +200,7 @@ class AttentionFinder:
         instruction = self._producer(number)
         if instruction.operation.primitive is matmul:
             _require(_is_of_batches(instruction))
-            return Scores(instruction, 1.0, None, (instruction,))
+            return Scores(instruction, 1.0, (), (instruction,))
         for position, factor, mask in self._steps(instruction):
             spec = instruction.operation.in_specs[position]
             if spec.shape[-2:] != instruction.operation.out_specs[0].shape[-2:]:
@@ -201,12 +210,12 @@ class AttentionFinder:
             except _OtherPatternError:
                 continue
             is_same_shape = spec.shape == instruction.operation.out_specs[0].shape
+            masks = (*below.masks, *([] if mask is None else [mask]))
             # A factor behind a mask would change it, too.
-            if below.mask is None or (mask is None and factor == 1.0 and is_same_shape):
-                mask = mask or below.mask
-                _require(mask is None or is_same_shape)
+            if len(masks) <= _MAX_MASKS and (factor == 1.0 or not below.masks):
+                _require(not masks or is_same_shape)
                 return Scores(
-                    below.product, below.scale * factor, mask, (*below.inner, instruction)
+                    below.product, below.scale * factor, masks, (*below.inner, instruction)
                 )
         raise _OtherPatternError
 
@@ -220,9 +229,9 @@ class AttentionFinder:
         elif primitive is where:
             condition, shown, hidden = operands
             if (fill := self._fill(hidden)) is not None:
-                yield 1, 1.0, Mask(condition, keep_if, fill)
+                yield 1, 1.0, Mask(condition, keep_if, fill, hidden)
             if (fill := self._fill(shown)) is not None:
-                yield 2, 1.0, Mask(condition, drop_if, fill)
+                yield 2, 1.0, Mask(condition, drop_if, fill, shown)
         elif primitive is add:
             yield 0, 1.0, Mask(operands[1], None, -math.inf)
             yield 1, 1.0, Mask(operands[0], None, -math.inf)
@@ -325,14 +334,13 @@ class AttentionFinder:
     ) -> tuple[list[Instruction], int, int]:
         """From the gradient of scores to those of queries and transposed keys."""
         inner: list[Instruction] = []
-        scale, mask = 1.0, None
+        scale, masks = 1.0, []
         number = slope.results[0]
         while not self._are_products(number):
             (step,) = _only(self._users[number])
             primitive = step.operation.primitive
             if primitive in (keep_if, drop_if):
-                _require(mask is None)
-                mask = (step.operands[1], primitive)
+                masks.append((step.operands[1], primitive))
             elif primitive in (mul, div):
                 factors = dict(self._scaled(step))
                 _require(number in step.operands[:1] and 0 in factors)
@@ -341,8 +349,8 @@ class AttentionFinder:
                 _require(primitive in (cast, reshape))
             inner.append(step)
             number = step.results[0]
-        wanted = scores.mask if scores.mask is None or scores.mask.grad_primitive else None
-        _require(mask == (None if wanted is None else (wanted.number, wanted.grad_primitive)))
+        chosen = [mask for mask in reversed(scores.masks) if not mask.is_added]
+        _require(masks == [(mask.number, mask.grad_primitive) for mask in chosen])
         _require(math.isclose(scale, scores.scale, rel_tol=1e-6))
         query, key = scores.product.operands
         of_query = self._product(number, 0, key)

@@ -3,7 +3,8 @@
 The matrix of weights does not exist then. Programs for CPUs, which have no such kernel, stay as
 they are, and so does what the kernels of GPUs and TPUs do not know: dropout and single precision on
 GPUs, masks on TPUs except the causal one that the program makes itself. Values that are not finite
-stay so: see `attention_written`.
+stay so: see `attention_written`. Two masks become one; where one is chosen by `where` with a finite
+score, and another is added, gradients of queries that see no key reach hidden keys, too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,14 @@ from oneflow.passes.program_builder import ProgramBuilder, operation_of
 from oneflow.primitives.operators.attention import attention, attention_backward, is_fused
 from oneflow.primitives.operators.attention_kernels import LOWEST
 from oneflow.primitives.operators.creation import zeros
-from oneflow.primitives.operators.elementwise import drop_if, logical_not
+from oneflow.primitives.operators.elementwise import (
+    add,
+    cast,
+    drop_if,
+    logical_and,
+    logical_not,
+    where,
+)
 from oneflow.primitives.operators.shape import reshape, transpose
 from oneflow.primitives.operators.softmax import softmax
 from oneflow.program.ir import Program
@@ -48,7 +56,8 @@ def fuse_attention(program: Program, numbers: Mapping[int, Any]) -> Program:
         numbers: its run-time numbers that are the same in every run.
     """
     known = KnownValues(program, numbers)
-    calls = [_call(place, known) for place in AttentionFinder(program, known)]
+    places = (_call(place, known) for place in AttentionFinder(program, known))
+    calls = [call for call in places if call is not None]
     while calls:
         try:
             return eliminate_dead_code(_AttentionBuilder(program, calls).run())
@@ -64,14 +73,12 @@ class _Call:
     Attributes:
         found: the place.
         attributes: of the primitive.
-        mask: number of the mask; None: there is none.
-        is_hidden: true in the mask hides a key, which the primitive wants to be false.
+        masks: what hides scores besides; they become one mask.
     """
 
     found: WrittenAttention
     attributes: dict[str, Any]
-    mask: int | None
-    is_hidden: bool
+    masks: tuple[Mask, ...]
 
 
 class _NoKernelError(Exception):
@@ -82,22 +89,35 @@ class _NoKernelError(Exception):
         self.call = call
 
 
-def _call(found: WrittenAttention, known: KnownValues) -> _Call:
-    mask, fill, causal = found.scores.mask, -math.inf, False
-    if mask is not None and mask.grad_primitive is not None:
-        causal = mask.fill <= LOWEST and _is_causal(found.scores, mask, known)
-        mask, fill = (None, fill) if causal else (mask, mask.fill)
+def _call(found: WrittenAttention, known: KnownValues) -> _Call | None:
+    """The call for a place; None: its masks cannot be one."""
+    masks = found.scores.masks
+    # Beside another mask, what is hidden for good has no weight even where nothing else is seen.
+    least = LOWEST if len(masks) == 1 else -math.inf
+    hiding = [mask for mask in masks if not mask.is_added and mask.fill <= least]
+    causal = next((mask for mask in hiding if _is_causal(found.scores, mask, known)), None)
+    masks = tuple(mask for mask in masks if mask is not causal)
+    fills = {mask.fill for mask in masks if not mask.is_added}
+    is_added = any(mask.is_added for mask in masks)
+    if len(found.scores.masks) > 1 and not _are_one(fills, causal is not None, is_added):
+        return None
     attributes = {
         "scale": found.scores.scale,
-        "causal": causal,
+        "causal": causal is not None,
         "dropout": found.mixture.drop is not None,
         "mask_gradient": False,
         "grouped": False,
         "written": True,
-        "fill": fill,
+        "fill": -math.inf if is_added or not fills else fills.pop(),
     }
-    number = None if mask is None else mask.number
-    return _Call(found, attributes, number, mask is not None and mask.grad_primitive is drop_if)
+    return _Call(found, attributes, masks)
+
+
+def _are_one(fills: set[float], causal: bool, is_added: bool) -> bool:
+    """Return whether one mask can say what several do; `fills` are those of truth values."""
+    if causal:
+        return fills <= {-math.inf}
+    return len(fills) < 2 and not (is_added and any(fill > LOWEST for fill in fills))
 
 
 def _is_causal(scores: Scores, mask: Mask, known: KnownValues) -> bool:
@@ -194,10 +214,32 @@ class _AttentionBuilder(ProgramBuilder):
         return [*made, made[-1]]
 
     def _mask(self, call: _Call, scope: str) -> list[int]:
-        if call.mask is None:
-            return []
-        number = self.new[call.mask]
-        return [self.apply(logical_not, [number], {}, scope)[0] if call.is_hidden else number]
+        """The mask, if there is one."""
+        if len(call.masks) < 2:
+            return [self._seen(mask, scope) for mask in call.masks]
+        inner, outer = (self._seen(mask, scope) for mask in call.masks)
+        first, second = call.masks
+        if first.is_added == second.is_added:
+            both = add if first.is_added else logical_and
+            return [*self.apply(both, [inner, outer], {}, scope)]
+        # What `where` hides behind the sum has its score; before the sum, its score is one term.
+        seen, added = (outer, inner) if first.is_added else (inner, outer)
+        fill = self._fill_like(second if first.is_added else first, added, scope)
+        hidden = fill if first.is_added else self.apply(add, [added, fill], {}, scope)[0]
+        return [*self.apply(where, [seen, added, hidden], {}, scope)]
+
+    def _seen(self, mask: Mask, scope: str) -> int:
+        """A mask that is added, or true where a key is seen."""
+        number = self.new[mask.number]
+        is_hidden = mask.grad_primitive is drop_if
+        return self.apply(logical_not, [number], {}, scope)[0] if is_hidden else number
+
+    def _fill_like(self, mask: Mask, like: int, scope: str) -> int:
+        """The score of what a mask hides, in the dtype of another value."""
+        number, dtype = self.new[mask.hidden], self.specs[like].dtype
+        if self.specs[number].dtype is dtype:
+            return number
+        return self.apply(cast, [number], {"dtype": dtype}, scope)[0]
 
     def _transposed(self, number: int, scope: str) -> int:
         """A value with its last two dimensions exchanged."""
