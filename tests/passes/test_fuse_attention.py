@@ -75,7 +75,7 @@ def libai_causal(q, k, v, mask):
 
 
 def key_padding(mask):
-    """Which keys are no padding; the first key always is one."""
+    """The keys that are no padding, the first one always."""
     return mask[:, :, :1] | (flow.arange(8) == 0)
 
 
@@ -115,6 +115,24 @@ def two_masks(q, k, v, mask):
     return F.softmax(scores + mask.float(), dim=-1) @ v
 
 
+def by_einsum(q, k, v, mask):
+    scores = flow.einsum("bhqd,bhkd->bhqk", q, k) * 0.5
+    weights = F.softmax(scores.masked_fill(~mask, HIDDEN), dim=-1)
+    return flow.einsum("bhqk,bhkd->bhqd", weights, v)
+
+
+def heads_last_by_einsum(q, k, v, mask):
+    q, k, v = (part.transpose(1, 2) for part in (q, k, v))
+    scores = flow.einsum("bqhd,bkhd->bhqk", q, k).masked_fill(~mask, HIDDEN)
+    return flow.einsum("bhqk,bkhd->bqhd", F.softmax(scores, dim=-1), v).transpose(1, 2)
+
+
+def swapped_by_einsum(q, k, v, mask):
+    scores = flow.einsum("bhkd,bhqd->bhqk", k, q) / 2.0
+    weights = F.softmax(flow.where(mask, scores, HIDDEN), dim=-1)
+    return flow.einsum("bhkd,bhqk->bhqd", v, weights)
+
+
 def triangle_above(q, k, v, mask):
     hidden = flow.triu(flow.ones(8, 8), diagonal=1).bool()
     return F.softmax(product(q, k).masked_fill(hidden, HIDDEN), dim=-1) @ v
@@ -135,6 +153,7 @@ WRITTEN = {
     nano_gpt: False, megatron: False, old_gpt2: False, old_bert: False, added: False, bloom: False,
     libai: False, libai_causal: True, triangle_above: True, triangle_below: True,
     half_precision: False, two_masks: False, padded_gpt2: False, padded_nano_gpt: True,
+    by_einsum: False, heads_last_by_einsum: False, swapped_by_einsum: False,
     hidden_twice: False, added_then_hidden: False, added_twice: False, padded_triangle: True,
 }  # fmt: skip
 
@@ -179,6 +198,16 @@ def weak_fill(q, k, v, mask):
     return F.softmax(scores + mask.float(), dim=-1) @ v
 
 
+def broadcast_by_einsum(q, k, v, mask):
+    scores = flow.einsum("bhqd,bhkd->bhqk", q, k[:1])
+    return flow.einsum("bhqk,bhkd->bhqd", F.softmax(scores, dim=-1), v)
+
+
+def summed_twice_by_einsum(q, k, v, mask):
+    weights = F.softmax(product(q, k), dim=-1)
+    return flow.einsum("bhqk,bhkd->bqd", weights, v).unsqueeze(1)
+
+
 def scaled_by_a_tensor(q, k, v, mask):
     return F.softmax(product(q, k) * q.detach().abs().max(), dim=-1) @ v
 
@@ -215,6 +244,7 @@ def shown_or_nan(q, k, v, mask):
 OTHERS = (
     other_dimension, weights_returned, scores_read, narrower_weights, wider_values, mask_scaled,
     three_masks, two_fills, weak_fill, scaled_by_a_tensor, added_to_columns, learned_bias,
+    broadcast_by_einsum, summed_twice_by_einsum,
     broadcast_keys, channels_dropped, scaled_weights, hidden_by_nan, shown_or_nan,
 )  # fmt: skip
 

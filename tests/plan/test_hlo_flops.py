@@ -48,11 +48,9 @@ CASES = {
         2 * 2 * 7 * 4 * (5 * 3 - 2) ** 2,
     ),
     "attention by cuDNN": (
-        "  %f = (bf16[8,12,1024,64]{3,1,2,0}, u8[0]{0}) custom-call(%a, %a, %a), "
-        'custom_call_target="__cudnn$fmhaSoftmax", backend_config={"cudnn_fmha_backend_config": '
-        '{"intermediate_tensor_shape": {"element_type": "BF16", "dimensions": '
-        '["8", "12", "1024", "512"]}}}',
-        {"a": "bf16[8,1024,12,64]{3,2,1,0}"},
+        "  %f = (bf16[8,12,1024,64]{3,1,2,0}, u8[0]{0}) custom-call(%a, %b, %b), "
+        'custom_call_target="__cudnn$fmhaSoftmax"',
+        {"a": "bf16[8,1024,12,64]{3,2,1,0}", "b": "bf16[8,512,4,64]{3,2,1,0}"},
         2 * 2 * 8 * 12 * 1024 * 512 * 64,
     ),
     "gradients of splash attention": (
@@ -76,6 +74,15 @@ CASES = {
 def test_operations_of_lines(name):
     line, parameters, flops = CASES[name]
     assert account_of(program(line, parameters=parameters)).flops == flops
+
+
+def test_of_two_branches_the_cheaper_one_counts():
+    def either(x, w):
+        return jax.lax.cond(x[0, 0] > 0, lambda: x @ w, lambda: jnp.tanh(x @ w @ w @ w))
+
+    x, w = jnp.ones((8, 16)), jnp.ones((16, 16))
+    text = jax.jit(either).lower(x, w).compile().as_text()
+    assert account_of(text).flops == 2 * 8 * 16 * 16
 
 
 def test_operations_in_loops_count_as_often_as_they_run():

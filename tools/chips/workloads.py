@@ -179,6 +179,33 @@ def _written_block(batch: int = 8, length: int = 1024, width: int = 768) -> Work
     return Workload(graph, in_jax, trains=False)
 
 
+def _padded_attention(batch: int = 8, length: int = 1024, heads: int = 12) -> Workload:
+    """Attention as GPT-2 of transformers writes it, by `einsum`: its own mask, one for padding."""
+    lowest = float(jnp.finfo(jnp.bfloat16).min)
+
+    def ours(q: Any, k: Any, v: Any, seen: Any, padding: Any) -> Any:
+        scores = flow.einsum("bqhd,bkhd->bhqk", q, k) / math.sqrt(q.size(-1))
+        scores = flow.where(seen, scores, lowest) + padding.to(q.dtype) * lowest
+        return flow.einsum("bhqk,bkhd->bqhd", F.softmax(scores, dim=-1), v)
+
+    def plain(q: Any, k: Any, v: Any, seen: Any, padding: Any) -> Any:
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / math.sqrt(q.shape[-1])
+        scores = jnp.where(seen, scores, lowest) + padding.astype(q.dtype) * lowest
+        return jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores), v)
+
+    shape, seen, padding = (batch, length, heads, 64), (1, 1, length, length), (batch, 1, 1, length)
+
+    def graph(placement: Any, split: Any) -> tuple[Any, tuple]:
+        masks = (_tensor(placement, *mask, dtype=flow.bool) for mask in (seen, padding))
+        return Function(ours), (*(_tensor(placement, *shape) for _ in range(3)), *masks)
+
+    def in_jax(type: str) -> tuple[Any, tuple, tuple]:
+        masks = (_abstract(*mask, dtype=jnp.bool_) for mask in (seen, padding))
+        return _jax_gradients(plain, 3), (), (*(_abstract(*shape) for _ in range(3)), *masks)
+
+    return Workload(graph, in_jax, trains=False)
+
+
 def _dropout(rows: int = 8192, columns: int = 4096) -> Workload:
     def graph(placement: Any, split: Any) -> tuple[Any, tuple]:
         drop = functools.partial(F.dropout, p=0.1, training=True)
@@ -287,6 +314,7 @@ WORKLOADS = {
     "sdpa_gqa": _attention(groups=4),
     "sdpa_full": _attention(causal=False),
     "written_block": _written_block(),
+    "padded_attention": _padded_attention(),
     "dropout": _dropout(),
     "cross_entropy": _cross_entropy(),
     "experts": _experts(),

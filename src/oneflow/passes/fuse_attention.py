@@ -19,6 +19,7 @@ import numpy as np
 from oneflow.base.dtype import float64, int64
 from oneflow.passes.attention_pattern import AttentionFinder, Mask, Scores, WrittenAttention
 from oneflow.passes.dead_code import eliminate_dead_code
+from oneflow.passes.einsum_products import with_products
 from oneflow.passes.known_values import KnownValues
 from oneflow.passes.program_builder import ProgramBuilder, operation_of
 from oneflow.primitives.operators.attention import attention, attention_backward, is_fused
@@ -55,12 +56,13 @@ def fuse_attention(program: Program, numbers: Mapping[int, Any]) -> Program:
         program: a program with its gradients.
         numbers: its run-time numbers that are the same in every run.
     """
-    known = KnownValues(program, numbers)
-    places = (_call(place, known) for place in AttentionFinder(program, known))
+    products = with_products(program)
+    known = KnownValues(products, numbers)
+    places = (_call(place, known) for place in AttentionFinder(products, known))
     calls = [call for call in places if call is not None]
     while calls:
         try:
-            return eliminate_dead_code(_AttentionBuilder(program, calls).run())
+            return eliminate_dead_code(_AttentionBuilder(products, calls).run())
         except _NoKernelError as error:
             calls.remove(error.call)
     return program
@@ -222,7 +224,7 @@ class _AttentionBuilder(ProgramBuilder):
         if first.is_added == second.is_added:
             both = add if first.is_added else logical_and
             return [*self.apply(both, [inner, outer], {}, scope)]
-        # What `where` hides behind the sum has its score; before the sum, its score is one term.
+        # A score that `where` sets behind the sum stays; one that it sets before is a term of it.
         seen, added = (outer, inner) if first.is_added else (inner, outer)
         fill = self._fill_like(second if first.is_added else first, added, scope)
         hidden = fill if first.is_added else self.apply(add, [added, fill], {}, scope)[0]

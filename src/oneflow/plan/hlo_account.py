@@ -50,8 +50,7 @@ def account_of(hlo: str) -> ProgramAccount:
     for instruction, computation, runs in _launches(computations, entry, 1):
         kernels += runs
         asynchronous += runs * _is_asynchronous(instruction)
-        operands = [computation[o] for o in instruction.operands if o in computation]
-        total += runs * _accessed(instruction, operands, computations)
+        total += runs * _accessed(instruction, computation, computations)
         flops += runs * flops_of_kernel(instruction, computation, computations)
     overlapped = sum(map(_overlapped, computations.values()))
     return ProgramAccount(kernels, total, asynchronous, flops, overlapped)
@@ -79,10 +78,18 @@ def _is_asynchronous(instruction: HloInstruction) -> bool:
 def _launches(
     computations: dict[str, dict[str, HloInstruction]], name: str, runs: int
 ) -> Iterator[tuple[HloInstruction, dict[str, HloInstruction], int]]:
-    """The instructions that are kernels, with their computation and how often each runs."""
+    """The instructions that are kernels, with their computation and how often each runs.
+
+    Of the branches of a condition it is the one with the fewest bytes: others are for rare cases.
+    """
     instructions = computations[name]
     for instruction in instructions.values():
-        if instruction.opcode in ("while", "call", "conditional"):
+        if instruction.opcode == "conditional":
+            branches = [
+                list(_launches(computations, called, runs)) for called in instruction.called
+            ]
+            yield from min(branches, key=lambda branch: _total(branch, computations))
+        elif instruction.opcode in ("while", "call"):
             trips = _TRIPS.search(instruction.text)
             for called in instruction.called:
                 if called in computations:
@@ -91,12 +98,21 @@ def _launches(
             yield instruction, instructions, runs
 
 
+def _total(
+    launches: list[tuple[HloInstruction, dict[str, HloInstruction], int]],
+    computations: dict[str, dict[str, HloInstruction]],
+) -> int:
+    """Bytes that kernels read and write."""
+    return sum(runs * _accessed(kernel, body, computations) for kernel, body, runs in launches)
+
+
 def _accessed(
     instruction: HloInstruction,
-    operands: list[HloInstruction],
+    computation: dict[str, HloInstruction],
     computations: dict[str, dict[str, HloInstruction]],
 ) -> int:
     """Bytes that a kernel reads and writes."""
+    operands = [computation[o] for o in instruction.operands if o in computation]
     if instruction.opcode in _SLICES:
         return 2 * instruction.nbytes
     if instruction.opcode == "dynamic-update-slice":

@@ -21,7 +21,6 @@ _CONTRACTED = re.compile(r'lhs_contracting_dim(?:s|ensions"?)[=:][{\[]([\d,"\s]*
 _LABELS = re.compile(r"dim_labels=(\w+)_(\w+)->(\w+)")
 _WINDOW = re.compile(r"window=\{([^}]*)\}")
 _TARGET = re.compile(r'custom_call_target="([^"]+)"')
-_SCORES = re.compile(r'"intermediate_tensor_shape":\{[^}]*?"dimensions":\[([^\]]*)\]')
 _GEMM = ("__cublas$gemm", "__cublas$lt$matmul", "__cublas$lt$matmul$f8", "__triton$gemm")
 # Products of scores with heads: the forward pass has two, the backward pass computes one again.
 _FORWARD_PRODUCTS, _BACKWARD_PRODUCTS = 2, 5
@@ -52,7 +51,7 @@ def _own_flops(instruction: HloInstruction, computation: Computation) -> int:
     if target.startswith("__cudnn$conv"):
         return _convolution_flops(instruction, computation, _ROLES.get(target, _ROLES[""]))
     if target.startswith("__cudnn$fmha"):
-        return _cudnn_attention_flops(instruction, "Backward" in target)
+        return _cudnn_attention_flops(instruction, computation, "Backward" in target)
     if target == "tpu_custom_call" and "splash" in instruction.name:
         return _splash_attention_flops(instruction, computation)
     return 0
@@ -113,11 +112,13 @@ def _pairs(given: int, kernel: int, output: int, fields: Mapping[str, str], numb
     return int((is_inside & (positions % spread == 0)).sum())
 
 
-def _cudnn_attention_flops(instruction: HloInstruction, is_backward: bool) -> int:
-    match = _SCORES.search(instruction.text.replace(" ", ""))
-    scores = math.prod(int(size) for size in re.findall(r"\d+", match[1])) if match else 0
-    head = shapes_of(instruction.shapes)[0][-1]
-    return 2 * scores * head * (_BACKWARD_PRODUCTS if is_backward else _FORWARD_PRODUCTS)
+def _cudnn_attention_flops(
+    instruction: HloInstruction, computation: Computation, is_backward: bool
+) -> int:
+    query, key = (_shape(name, computation) for name in instruction.operands[:2])
+    products = _BACKWARD_PRODUCTS if is_backward else _FORWARD_PRODUCTS
+    # Sequences, length, heads and features.
+    return 2 * math.prod(query) * key[1] * products
 
 
 def _splash_attention_flops(instruction: HloInstruction, computation: Computation) -> int:

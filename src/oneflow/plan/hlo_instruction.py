@@ -10,7 +10,8 @@ _SHAPE = re.compile(r"\b([a-z]+\d*)(?:e\dm\d\w*)?\[([\d,]*)\]")
 _HEAD = re.compile(r"^(ENTRY )?%?([\w.\-]+) \(.*\{$")
 _INSTRUCTION = re.compile(r"^\s*(ROOT )?%?([\w.\-]+) = (.*)$")
 _CALLED = re.compile(
-    r"(?:calls|body|to_apply|called_computations|branch_computations)=\{?%?([\w.\-, %]+)\}?"
+    r"(?:calls|body|to_apply|called_computations|branch_computations|true_computation"
+    r"|false_computation)=(\{[^}]*\}|%?[\w.\-]+)"
 )
 _NAMES = re.compile(r"%([\w.\-]+)")
 
@@ -37,7 +38,7 @@ class HloInstruction:
         return [
             name.strip().lstrip("%")
             for match in _CALLED.findall(self.text)
-            for name in match.split(",")
+            for name in match.strip("{}").split(",")
         ]
 
 

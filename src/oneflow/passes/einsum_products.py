@@ -1,0 +1,156 @@
+"""Products that are written as `einsum` become `matmul`, with their gradients.
+
+Meant are two operands with one dimension summed over, one of each operand in the result, and
+batches: ``bqhd,bkhd->bhqk``. Transposes bring them into the order of `matmul`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from oneflow.passes.program_builder import ProgramBuilder
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.einsum import einsum
+from oneflow.primitives.operators.matmul import matmul
+from oneflow.primitives.operators.shape import transpose
+from oneflow.program.ir import Instruction, Program
+
+Labels = tuple[int, ...]
+
+
+class Product(NamedTuple):
+    """The labels of a product of batches.
+
+    Attributes:
+        left: of the first operand.
+        right: of the second one.
+        output: of the result.
+        batch: of the dimensions that all have.
+        row: the first operand's own label.
+        column: the second one's own.
+        summed: the label that is summed over.
+        is_swapped: "first" is the second operand, so that rows are before columns in the result.
+    """
+
+    left: Labels
+    right: Labels
+    output: Labels
+    batch: Labels
+    row: int
+    column: int
+    summed: int
+    is_swapped: bool
+
+
+def with_products(program: Program) -> Program:
+    """Return the program with `matmul` in place of each `einsum` that is a product of batches."""
+    found = {
+        instruction.results.start: product
+        for instruction in program.instructions
+        if (product := _product_of(instruction.operation)) is not None
+    }
+    return _ProductBuilder(program, found).run() if found else program
+
+
+def _product_of(operation: Operation) -> Product | None:
+    """The product that an `einsum` or its gradient is; None: another operation."""
+    primitive, attributes = operation.primitive, operation.attributes
+    if primitive.vjp_of is einsum:
+        attributes = dict(attributes["attributes"])
+    elif primitive is not einsum:
+        return None
+    inputs, output = attributes["inputs"], attributes["output"]
+    if len(inputs) != 2:
+        return None
+    left, right = map(set, inputs)
+    batch = tuple(label for label in inputs[0] if label in right and label in output)
+    parts = (left - right, right - left, (left & right) - set(output))
+    is_product = len(left) == len(inputs[0]) and len(right) == len(inputs[1])
+    is_product &= all(len(part) == 1 for part in parts)
+    is_product &= set(output) == {*batch, *parts[0], *parts[1]}
+    if not is_product or not batch or _broadcasts(operation, inputs):
+        return None
+    row, column, summed = (part.pop() for part in parts)
+    if output.index(row) < output.index(column):
+        return Product(inputs[0], inputs[1], output, batch, row, column, summed, is_swapped=False)
+    return Product(inputs[1], inputs[0], output, batch, column, row, summed, is_swapped=True)
+
+
+def _broadcasts(operation: Operation, inputs: Sequence[Labels]) -> bool:
+    """Return whether a label has two sizes."""
+    sizes: dict[int, int] = {}
+    return any(
+        sizes.setdefault(label, size) != size
+        for labels, spec in zip(inputs, operation.in_specs, strict=False)
+        for label, size in zip(labels, spec.shape, strict=True)
+    )
+
+
+class _ProductBuilder(ProgramBuilder):
+    """One program whose products are being rewritten."""
+
+    def __init__(self, old: Program, found: dict[int, Product]) -> None:
+        super().__init__(old)
+        self._found = found
+        # Values in another order of dimensions, by what they were and this order.
+        self._moved: dict[tuple[int, tuple[int, ...]], int] = {}
+
+    def run(self) -> Program:
+        """Return the rewritten program."""
+        for instruction in self.old.instructions:
+            product = self._found.get(instruction.results.start)
+            if product is None:
+                self.copy(instruction)
+            elif instruction.operation.primitive is einsum:
+                self._append_product(instruction, product)
+            else:
+                self._append_gradients(instruction, product)
+        return self.program()
+
+    def _append_product(self, instruction: Instruction, product: Product) -> None:
+        left, right = self._operands(instruction, product)
+        (result,) = self.apply(matmul, [left, right], {}, instruction.scope)
+        order = (*product.batch, product.row, product.column)
+        self.new[instruction.results[0]] = self._moved_to(result, order, product.output)
+
+    def _append_gradients(self, instruction: Instruction, product: Product) -> None:
+        left, right = self._operands(instruction, product)
+        batch, row, column, summed = product.batch, product.row, product.column, product.summed
+        number = self.new[instruction.operands[2]]
+        gradient = self._moved_to(number, product.output, (*batch, row, column))
+        scope = instruction.scope
+        wanted = instruction.operation.attributes["wanted"]
+        for result, position in zip(instruction.results, wanted, strict=True):
+            if position == product.is_swapped:
+                operands = [gradient, self._exchanged(right)]
+                order, labels = (*batch, row, summed), product.left
+            else:
+                operands = [self._exchanged(left), gradient]
+                order, labels = (*batch, summed, column), product.right
+            (made,) = self.apply(matmul, operands, {}, scope)
+            self.new[result] = self._moved_to(made, order, labels)
+
+    def _operands(self, instruction: Instruction, product: Product) -> tuple[int, int]:
+        """Both operands in the order of `matmul`."""
+        first, second = (self.new[number] for number in instruction.operands[:2])
+        left, right = (second, first) if product.is_swapped else (first, second)
+        batch, summed = product.batch, product.summed
+        return (
+            self._moved_to(left, product.left, (*batch, product.row, summed)),
+            self._moved_to(right, product.right, (*batch, summed, product.column)),
+        )
+
+    def _exchanged(self, number: int) -> int:
+        """A value with its last two dimensions exchanged."""
+        *rest, row, column = range(self.specs[number].ndim)
+        return self._moved_to(number, (*rest, row, column), (*rest, column, row))
+
+    def _moved_to(self, number: int, labels: Sequence[Any], wanted: Sequence[Any]) -> int:
+        """A value with its dimensions in another order; each is moved once."""
+        perm = tuple(list(labels).index(label) for label in wanted)
+        if perm == tuple(range(len(perm))):
+            return number
+        if (number, perm) not in self._moved:
+            (self._moved[number, perm],) = self.apply(transpose, [number], {"perm": perm})
+        return self._moved[number, perm]
