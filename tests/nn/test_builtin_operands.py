@@ -95,3 +95,26 @@ def test_mixed_precision_casts_operands_of_two_dtypes(x):
     with flow.autocast("cpu"):
         loss = _C.softmax_cross_entropy(x.floats.bfloat16(), x.floats)
     assert loss.dtype is flow.float32
+
+
+@pytest.mark.parametrize("name", ["tanh", "sigmoid", "cosh", "tan"])
+def test_gradients_of_elementwise_functions(name, x):
+    operand = x.floats.requires_grad_()
+    result = getattr(flow, name)(operand)
+    dy = flow.rand(2, 3)
+    result.backward(dy)
+    given = result.detach() if name in ("tanh", "sigmoid") else operand.detach()
+    assert flow.allclose(getattr(_C, f"{name}_grad")(given, dy), operand.grad)
+
+
+def test_further_arguments_of_builtins(x):
+    weight, bias = flow.rand(4, 3), flow.rand(4)
+    expected = 2 * (x.floats @ weight.T) + bias + 3 * bias
+    found = _C.fused_matmul_bias(x.floats, weight, bias, bias, alpha=2.0, beta=3.0)
+    assert flow.allclose(found, expected)
+    for copied in (_C.copy(x.line, flow.device("cpu")), _C.copy(x.line, device="cpu")):
+        assert flow.equal(copied, x.line)
+    assert _C.depend(x.line, depends=[x.floats]) is x.line
+    positions, count = _C.argwhere(x.line > 1)
+    assert (positions.tolist(), count.tolist()) == ([[2], [3]], [2])
+    assert positions.dtype is flow.int32

@@ -57,6 +57,7 @@ _ALIASES = {
     "reduce_prod": "prod",
     "reduce_sum": "sum",
     "rint": "round",
+    "sigmoid_grad": "math.sigmoid_grad",
     "zeta": "special.zeta",
 }
 # Methods beside public functions of their names, which take trees of tensors or do something else.

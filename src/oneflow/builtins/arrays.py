@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from oneflow.base.device import Device
-from oneflow.base.dtype import DType
+from oneflow.base.dtype import DType, int32
 from oneflow.builtins.operands import require_same_dtype
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factory_functions import arange, empty, full
 from oneflow.functional.elementwise.division import div
 from oneflow.functional.index.gather import index_select, scatter_nd
 from oneflow.functional.index.scatter import index_add
-from oneflow.functional.index.search import argsort
+from oneflow.functional.index.search import argsort, argwhere as positions_of
 from oneflow.functional.linalg.einsum import tensordot as contracted
 from oneflow.functional.nn.detection import flags_of_nms
 from oneflow.functional.nn.patches import pixel_shuffle as shuffled
@@ -212,15 +212,38 @@ def assign_local_tensor(ref: Tensor, value: Tensor) -> None:
 
 
 @function(method=False, namespace="_C")
-def copy(x: Tensor, device_type: str, device_id: int, pin_memory: bool = False) -> Tensor:
-    """`x` on a device, given by type and number; `pin_memory` is accepted.
+def copy(
+    x: Tensor,
+    device_type: str | Device | None = None,
+    device_id: int = 0,
+    pin_memory: bool = False,
+    *,
+    device: Device | str | None = None,
+) -> Tensor:
+    """`x` on a device, given as such or by type and number; `pin_memory` is accepted.
 
     Example:
         >>> import oneflow as flow
         >>> flow._C.copy(flow.ones(2), "cpu", 0).device
         device(type='cpu', index=0)
     """
-    return x.to(Device(device_type, device_id))
+    if isinstance(device_type, str):
+        return x.to(Device(device_type, device_id))
+    return x.to(device if device_type is None else device_type)
+
+
+@function(method=False, namespace="_C")
+def argwhere(x: Tensor, dtype: DType = int32) -> tuple[Tensor, Tensor]:
+    """The positions of the elements that are not zero, and how many there are.
+
+    Example:
+        >>> import oneflow as flow
+        >>> positions, count = flow._C.argwhere(flow.tensor([0, 3, 5]))
+        >>> positions.tolist(), count.tolist()
+        ([[1], [2]], [2])
+    """
+    positions = positions_of(x, dtype)
+    return positions, full((1,), len(positions), dtype=dtype, device=x.device)
 
 
 @function(method=False, namespace="_C")

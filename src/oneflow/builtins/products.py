@@ -23,17 +23,22 @@ from oneflow.tensor.transfer import import_array
 
 @function(method=False, namespace="_C")
 def fused_matmul_bias(
-    x: Tensor, weight: Tensor, bias: Tensor, _add_to_output: Tensor | None = None
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    _add_to_output: Tensor | None = None,
+    alpha: float = 1.0,
+    beta: float = 1.0,
 ) -> Tensor:
-    """``x @ weight.T + bias``, plus `_add_to_output`.
+    """``alpha * (x @ weight.T) + bias``, plus ``beta * _add_to_output``.
 
     Example:
         >>> import oneflow as flow
         >>> flow._C.fused_matmul_bias(flow.ones(1, 2), flow.ones(3, 2), flow.ones(3))
         tensor([[3., 3., 3.]], dtype=oneflow.float32)
     """
-    y = linear(x, weight, bias)
-    return y if _add_to_output is None else y + _add_to_output
+    y = linear(x, weight, bias) if alpha == 1 else linear(x, weight) * alpha + bias
+    return y if _add_to_output is None else y + _add_to_output * beta
 
 
 @function(method=False, namespace="_C")

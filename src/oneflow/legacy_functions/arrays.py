@@ -43,7 +43,12 @@ def identity(x: Tensor) -> Tensor:
     return x.clone()
 
 
-@function(method=False, namespace="nn.functional", also=("_C.depend",))
+@function(
+    method=False,
+    namespace="nn.functional",
+    also=("_C.depend",),
+    keyword_aliases={"depends": "depend"},
+)
 def depend(input: Tensor, depend: Tensor | Sequence[Tensor]) -> Tensor:
     """`input` itself: programs keep the order in which users see effects, whatever XLA runs first.
 
