@@ -1,4 +1,4 @@
-"""The operations of products, as they stand in the text of compiled programs."""
+"""The work of compiled programs, as it stands in their text: products, and copies of TPUs."""
 
 import jax
 import jax.numpy as jnp
@@ -74,6 +74,25 @@ CASES = {
 def test_operations_of_lines(name):
     line, parameters, flops = CASES[name]
     assert account_of(program(line, parameters=parameters)).flops == flops
+
+
+NEAR, FAR = "{1,0:T(8,128)(2,1)S(1)}", "{1,0:T(8,128)(2,1)}"
+
+
+def test_copies_into_the_memory_of_a_core_are_read_once():
+    """They are no kernels, and what a kernel reads there is in no other memory."""
+    copies = [
+        f"  %s = ((bf16[64,128]{FAR}), bf16[16,128]{NEAR}, s32[]{{:S(2)}}) slice-start(%a)",
+        f"  %t = bf16[16,128]{NEAR} slice-done(%s)",
+        f"  %c = (bf16[64,128]{NEAR}, bf16[64,128]{FAR}, u32[]{{:S(2)}}) copy-start(%a)",
+        f"  %d = bf16[64,128]{NEAR} copy-done(%c)",
+        f'  %b = bf16[64,128]{NEAR} custom-call(%t, %t), custom_call_target="ConcatBitcast"',
+    ]
+    account = account_of(program(*copies, parameters={"a": f"bf16[64,128]{FAR}"}))
+    assert (account.kernels, account.bytes) == (0, (16 + 64) * 128 * 2 + 4)
+    kernels = [f"  %n = bf16[64,128]{NEAR} negate(%d)", f"  ROOT %r = bf16[64,128]{FAR} negate(%n)"]
+    account = account_of(program(*copies, *kernels, parameters={"a": f"bf16[64,128]{FAR}"}))
+    assert (account.kernels, account.bytes) == (2, (16 + 64 + 64) * 128 * 2 + 4)
 
 
 def test_of_two_branches_the_cheaper_one_counts():

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from oneflow.plan.hlo_flops import flops_of_kernel
-from oneflow.plan.hlo_instruction import HloInstruction, computations_of
+from oneflow.plan.hlo_instruction import HloInstruction, arrays_of, computations_of
 
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
 COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all", "collective-permute")
@@ -20,6 +20,10 @@ _FREE = frozenset(
         *(f"{collective}-done" for collective in COLLECTIVES),
     )
 )
+# Copies that run beside kernels.
+_COPIES = frozenset(["copy-start", "slice-start"])
+# A custom call of TPUs for arrays that lie one behind the other, which does nothing.
+_NOTHING = 'custom_call_target="ConcatBitcast"'
 # Instructions that read as much of an operand as they return.
 _SLICES = frozenset(["slice", "dynamic-slice", "gather"])
 
@@ -30,7 +34,7 @@ class ProgramAccount:
 
     Attributes:
         kernels: launches; a loop's as often as it runs.
-        bytes: bytes that kernels read and write.
+        bytes: bytes that kernels and copies read and write, not counting a TPU core's own memory.
         asynchronous: collectives that run beside other kernels.
         flops: operations of its products, see `hlo_flops`.
         overlapped: kernels between the start and the end of such a collective; a loop's once.
@@ -48,7 +52,7 @@ def account_of(hlo: str) -> ProgramAccount:
     computations, entry = computations_of(hlo)
     kernels = total = asynchronous = flops = 0
     for instruction, computation, runs in _launches(computations, entry, 1):
-        kernels += runs
+        kernels += runs * (instruction.opcode not in _COPIES)
         asynchronous += runs * _is_asynchronous(instruction)
         total += runs * _accessed(instruction, computation, computations)
         flops += runs * flops_of_kernel(instruction, computation, computations)
@@ -94,7 +98,7 @@ def _launches(
             for called in instruction.called:
                 if called in computations:
                     yield from _launches(computations, called, runs * int(trips[1] if trips else 1))
-        elif instruction.opcode not in _FREE:
+        elif instruction.opcode not in _FREE and _NOTHING not in instruction.text:
             yield instruction, instructions, runs
 
 
@@ -112,6 +116,11 @@ def _accessed(
     computations: dict[str, dict[str, HloInstruction]],
 ) -> int:
     """Bytes that a kernel reads and writes."""
+    if instruction.opcode == "copy-start":
+        return instruction.nbytes  # Of the copy and what is copied.
+    if instruction.opcode == "slice-start":
+        (_, is_near), (size, is_result_near), *_ = arrays_of(instruction.shapes)
+        return size * ((not is_near) + (not is_result_near))
     operands = [computation[o] for o in instruction.operands if o in computation]
     if instruction.opcode in _SLICES:
         return 2 * instruction.nbytes
@@ -156,5 +165,5 @@ def _written(instruction: HloInstruction, body: dict[str, HloInstruction]) -> in
     """Bytes that a fusion writes: of an array that it updates in place, the update."""
     root = next((candidate for candidate in body.values() if candidate.is_root), None)
     if root is not None and root.opcode == "dynamic-update-slice":
-        return body[root.operands[1]].nbytes
+        return min(instruction.nbytes, body[root.operands[1]].nbytes)
     return instruction.nbytes

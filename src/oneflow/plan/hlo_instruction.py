@@ -6,7 +6,9 @@ import math
 import re
 from dataclasses import dataclass
 
-_SHAPE = re.compile(r"\b([a-z]+\d*)(?:e\dm\d\w*)?\[([\d,]*)\]")
+_SHAPE = re.compile(r"\b([a-z]+\d*)(?:e\dm\d\w*)?\[([\d,]*)\](\{[^}]*\})?")
+# The layout of an array in the memory of a TPU's core, with its tiles before.
+_NEAR = re.compile(r"T\(.*S\(1\)")
 _HEAD = re.compile(r"^(ENTRY )?%?([\w.\-]+) \(.*\{$")
 _INSTRUCTION = re.compile(r"^\s*(ROOT )?%?([\w.\-]+) = (.*)$")
 _CALLED = re.compile(
@@ -29,8 +31,8 @@ class HloInstruction:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its result."""
-        return bytes_of(self.shapes)
+        """Bytes of its result in the chip's memory."""
+        return memory_bytes_of(self.shapes)
 
     @property
     def called(self) -> list[str]:
@@ -44,15 +46,34 @@ class HloInstruction:
 
 def shapes_of(shapes: str) -> list[tuple[int, ...]]:
     """The shapes of the arrays in the text of a type, which may be a tuple."""
-    return [tuple(map(int, filter(None, sizes.split(",")))) for _, sizes in _SHAPE.findall(shapes)]
+    found = _SHAPE.findall(shapes)
+    return [tuple(map(int, filter(None, sizes.split(",")))) for _, sizes, _ in found]
 
 
 def bytes_of(shapes: str) -> int:
     """The bytes of the arrays in the text of a type, which may be a tuple."""
-    return sum(
+    return sum(_sizes(shapes))
+
+
+def memory_bytes_of(shapes: str) -> int:
+    """As `bytes_of`, without arrays that are in the memory of a TPU's core."""
+    return sum(size for size, is_near in arrays_of(shapes) if not is_near)
+
+
+def arrays_of(shapes: str) -> list[tuple[int, bool]]:
+    """The bytes of each array in the text of a type, and whether a TPU's core has it in memory."""
+    layouts = (layout for _, _, layout in _SHAPE.findall(shapes))
+    return [
+        (size, bool(_NEAR.search(layout)))
+        for size, layout in zip(_sizes(shapes), layouts, strict=True)
+    ]
+
+
+def _sizes(shapes: str) -> list[int]:
+    return [
         math.prod(map(int, filter(None, sizes.split(",")))) * _itemsize(kind)
-        for kind, sizes in _SHAPE.findall(shapes)
-    )
+        for kind, sizes, _ in _SHAPE.findall(shapes)
+    ]
 
 
 def _itemsize(kind: str) -> int:
