@@ -29,7 +29,7 @@ GOLDEN = {
     ("written_block", "h100"): (57, 2050.0),
     ("padded_attention", "h100"): (24, 609.3),
     ("experts", "h100"): (20, 8036.3),
-    ("experts", "v5e"): (70, 2064.0),
+    ("experts", "v5e"): (53, 1208.0),
     ("dropout", "h100"): (4, 201.4),
     ("dropout", "v5e"): (18, 201.4),
     ("cross_entropy", "h100"): (11, 2069.1),
