@@ -15,6 +15,7 @@ from tools.torch_tests.substitutes import (
     device_types,
     dtypes,
     layers,
+    matrices,
     parameters,
     settings,
     test_case,
@@ -23,7 +24,7 @@ from tools.torch_tests.substitutes import (
 _INTERNAL = "torch.testing._internal"
 #: Modules of the package, and where their names are found.
 _MODULES = {
-    "common_utils": (test_case, parameters, settings, decorators, dtypes),
+    "common_utils": (test_case, matrices, parameters, settings, decorators, dtypes),
     "common_device_type": (device_types, decorators, settings),
     "common_dtype": (dtypes,),
     "common_cuda": (decorators, settings),

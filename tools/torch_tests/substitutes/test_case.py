@@ -283,16 +283,6 @@ def mask_not_all_zeros(shape: Sequence[int]) -> Any:
             return mask
 
 
-def make_fullrank_matrices_with_distinct_singular_values(
-    *shape: int, device: Any, dtype: Any, requires_grad: bool = False
-) -> Any:
-    """Random matrices whose singular values lie between 1 and 2, no two of them equal."""
-    random_matrices = torch.testing.make_tensor(shape, device=device, dtype=dtype)
-    left, values, right = torch.linalg.svd(random_matrices, full_matrices=False)
-    distinct = torch.linspace(1, 2, values.shape[-1], dtype=values.dtype)
-    return ((left * distinct) @ right).detach().requires_grad_(requires_grad)
-
-
 def iter_indices(tensor: Any) -> Iterator[Any]:
     """The position of each element: a number of a vector, else a tuple."""
     if tensor.dim() == 1:
