@@ -181,6 +181,20 @@ def factors_stand_second(library):
         warnings.simplefilter("always")
         results = [getattr(library, n)(a, 2, b, c).tolist() for n in ("addcmul", "addcdiv")]
         results.append(library.addcmul(a, b, c, value=3).tolist())
+        results += [library.add(a, 2, b).tolist(), library.sub(a, 2, b).tolist()]
+        steps = (a.clone().add_(-0.5, b), a.clone().sub_(2, b), a.clone().addcdiv_(-2, b, c))
+        results += [step.tolist() for step in steps]
+        square, vector = library.eye(2) + 1, a
+        results += [
+            library.addmm(2, square, 3, square, square).tolist(),
+            square.addmm(2, square, square).tolist(),
+            square.clone().addmm_(2, 3, square, square).tolist(),
+            vector.clone().addmv_(0.5, square, vector).tolist(),
+            square.addr(2, vector, vector).tolist(),
+            square[None].clone().baddbmm_(2, square[None], square[None]).tolist(),
+            square.clone().addbmm_(2, 3, square[None], square[None]).tolist(),
+            library.add(a, 2, b, out=library.empty(2)).tolist(),
+        ]
     return results, {warning.category for warning in found}
 
 

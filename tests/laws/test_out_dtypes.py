@@ -7,7 +7,17 @@ import torch
 
 import oneflow as flow
 
-DTYPES = ("bool", "uint8", "int32", "int64", "float16", "float32", "float64", "complex64")
+DTYPES = (
+    "bool",
+    "uint8",
+    "int32",
+    "int64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+)
 
 
 def index(f):
@@ -47,6 +57,7 @@ CALLS = {
     "indices of max": lambda f, x, out: f.max(x, 0, out=(f.empty(0, dtype=x.dtype), out)),
     "sort": lambda f, x, out: f.sort(x, 0, out=(out, f.empty(0, dtype=f.int64))),
     "qr": lambda f, x, out: f.linalg.qr(x, out=(out, f.empty(0, dtype=x.dtype))),
+    "eig": lambda f, x, out: f.linalg.eig(x + f.eye(2), out=(out, f.empty(0) + 0j)),
     "frexp": lambda f, x, out: f.frexp(x, out=(out, f.empty(0, dtype=f.int32))),
     "argmax of a dimension": lambda f, x, out: f.argmax(x, 0, out=out),
     "softmax": lambda f, x, out: f.softmax(x, 0, out=out),
@@ -63,7 +74,7 @@ CALLS = {
 for path in ("vector_norm", "matrix_norm", "norm"):
     CALLS[f"linalg.{path}"] = lambda f, x, out, path=path: getattr(f.linalg, path)(x, out=out)
 # PyTorch sums to truth values; here lengths of real numbers, too, are written as complex ones.
-ACCEPTED_BY_ONE = {("sum", "bool"), ("abs", "complex64")}
+ACCEPTED_BY_ONE = {("sum", "bool"), ("abs", "complex64"), ("abs", "complex128")}
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -19,6 +19,8 @@ _NAMES_WITHOUT_CASTS = """
     solve_triangular svdvals vecdot vector_norm
 """
 _WITHOUT_CASTS = frozenset(_NAMES_WITHOUT_CASTS.split())
+# Functions of several results that are cast all the same.
+_CASTS_SEVERAL = frozenset(("eig",))
 _TRUTH_VALUES = frozenset(("all", "any"))
 
 
@@ -38,7 +40,7 @@ def check_out_dtype(out: DType, result: DType, name: str, is_one_of_several: boo
         out: the dtype of `out`.
         result: that of the result.
         name: the function's name.
-        is_one_of_several: the function has several results; these are never cast.
+        is_one_of_several: the function has several results; these are cast by few.
 
     Raises:
         RuntimeError: the dtype is another.
@@ -50,7 +52,7 @@ def check_out_dtype(out: DType, result: DType, name: str, is_one_of_several: boo
     elif name == "abs":  # of complex numbers, which is not told apart here
         allowed = out.is_complex
     else:
-        allowed = not is_one_of_several and casts_results(name)
+        allowed = name in _CASTS_SEVERAL or (not is_one_of_several and casts_results(name))
     if not allowed:
         raise RuntimeError(
             f"`out` of `{name}` must have the dtype of the result, {result!r}, got {out!r}"

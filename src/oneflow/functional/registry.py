@@ -26,6 +26,7 @@ from oneflow.base.parameters import Parameters, parameters_of
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.base.suggestions import did_you_mean
 from oneflow.base.traceback import hide_internal_frames
+from oneflow.functional.factors_first import factors_by_name
 from oneflow.functional.out_dtypes import casts_results, check_given_dtype, check_out_dtype
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import wrap
@@ -238,14 +239,26 @@ def _accept_keyword_aliases(
                 args = (*_by_position(public.__name__, before, defaults, args, kwargs), values)
             result = body(*args, **kwargs)
             return result if out is None else put(out, result, public.__name__)
-        except ComposedOperandError as error:
-            all_kwargs = kwargs if out is None else {**kwargs, "out": out}
-            return COMPOSED_CALLS[type(error)].value(public.__name__, args, all_kwargs)
         except Exception as error:
+            given = kwargs if out is None else {**kwargs, "out": out}
+            result = _result_of_refused(error, public, args, given)
+            if result is not NotImplemented:
+                return result
             _make_clear(error, public.__name__, body)
             raise
 
     return _with_signature(public, body, ["out", "inplace"] if inplace else options)
+
+
+def _result_of_refused(error: Exception, public: Callable, args: tuple, kwargs: dict) -> Any:
+    """The result of a call that a function itself does not take; NotImplemented if nothing does."""
+    name = public.__name__
+    if isinstance(error, ComposedOperandError):
+        return COMPOSED_CALLS[type(error)].value(name, args, kwargs)
+    if (moved := factors_by_name(error, name, args)) is not None:
+        tensors, factors = moved
+        return public(*tensors, **factors, **kwargs)
+    return NotImplemented
 
 
 def _with_signature(public: Callable, body: Callable, added: Sequence[str]) -> Callable:

@@ -84,10 +84,10 @@ def add(input: Tensor, other: Tensor | float, *others: Tensor | float, alpha: fl
         >>> flow.add(flow.tensor([1.0, 2.0]), 10, alpha=2)
         tensor([21., 22.], dtype=oneflow.float32)
     """
-    is_plain = type(alpha) is int and alpha == 1
-    result = binary(p.add, input, other) if is_plain else _scaled_sum(p.add, input, other, alpha)
     if others and not isinstance(other, Tensor):
         raise TypeError("add(): more than two operands need a tensor as the second")
+    is_plain = type(alpha) is int and alpha == 1
+    result = binary(p.add, input, other) if is_plain else _scaled_sum(p.add, input, other, alpha)
     for operand in others:
         result = binary(p.add, result, operand)
     return result

@@ -157,9 +157,7 @@ def addbmm(
 
 
 @function(inplace=True)
-def addr(
-    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1.0, alpha: float = 1.0
-) -> Tensor:
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``.
 
     Args:
@@ -170,7 +168,8 @@ def addr(
         alpha: factor of the product.
 
     Raises:
-        RuntimeError: shapes do not fit; or a factor is a float and all tensors are integers.
+        RuntimeError: shapes do not fit; or a factor is a float and all tensors are integers, or a
+            bool and they are not.
 
     Example:
         >>> import oneflow as flow
@@ -179,12 +178,11 @@ def addr(
     """
     require_rank("addr", 1, vec1=vec1, vec2=vec2)
     input, vec1, vec2 = promote_operands((input, vec1, vec2))
+    category = input._value.spec.dtype.category
     for name, factor in (("beta", beta), ("alpha", alpha)):
-        if (
-            not isinstance(factor, complex)
-            and factor != int(factor)
-            and input._value.spec.dtype.category < Category.FLOAT
-        ):
+        if isinstance(factor, bool) and category > Category.BOOL:
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+        if not isinstance(factor, int) and category < Category.FLOAT:
             raise RuntimeError(
                 f"For integral input tensors, argument {name} must not be a floating point number."
             )

@@ -11,8 +11,6 @@ from typing import Any
 
 from oneflow import (
     Tensor,
-    addcdiv as _addcdiv,
-    addcmul as _addcmul,
     allclose as _allclose,
     isclose as _isclose,
     randint_like as _randint_like,
@@ -28,7 +26,6 @@ from oneflow.base.dtype import (
     float8_e8m0fnu as float8_e8m0fnu,
 )
 from oneflow.base.layout import Layout
-from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.cuda import Stream as Stream
 from oneflow.mock_torch.missing import MissingTracing
 from oneflow.mock_torch.pytorch.version import __version__ as __version__
@@ -58,22 +55,6 @@ def _check(cond: Any, message: Callable[[], str] | None = None) -> None:
     """Raise a RuntimeError unless a condition holds; `message` gives its text."""
     if not cond:
         raise RuntimeError(message() if message is not None else "a check failed")
-
-
-def _with_number_second(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function that also takes its factor behind the first tensor, where PyTorch's once was."""
-
-    @functools.wraps(function)
-    def take(input: Tensor, *tensors: Any, **options: Any) -> Tensor:
-        if len(tensors) == 3:
-            warn_in_place_of_pytorch(f"give `value=` to `{function.__name__}`, behind the tensors")
-            options["value"], tensors = tensors[0], tensors[1:]
-        return function(input, *tensors, **options)
-
-    return take
-
-
-addcdiv, addcmul = _with_number_second(_addcdiv), _with_number_second(_addcmul)
 
 
 @functools.wraps(_randint_like)
@@ -125,8 +106,6 @@ __all__ = [
     "_assert",
     "_assert_async",
     "_check",
-    "addcdiv",
-    "addcmul",
     "allclose",
     "complex32",
     "float8_e4m3fn",
