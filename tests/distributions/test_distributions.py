@@ -290,3 +290,30 @@ def test_mode_of_kumaraswamys_distribution():
     values = flow.linspace(0.01, 0.99, 99)
     best = values[made.log_prob(values).argmax()]
     assert abs(best.item() - made.mode.item()) <= 0.01
+
+
+@pytest.mark.parametrize("kind", ["Binomial", "NegativeBinomial"])
+@pytest.mark.parametrize("parameter", ["probs", "logits"])
+def test_whole_numbers_of_trials(kind, parameter):
+    def found(lib):
+        counts = lib.tensor([[3], [5]])
+        distribution = getattr(lib.distributions, kind)(
+            counts, **{parameter: lib.tensor([0.25, 0.5], dtype=lib.float64)}
+        )
+        sample = distribution.sample()
+        log_probabilities = distribution.log_prob(lib.ones(2, 2, dtype=lib.float64))
+        return str(sample.dtype).rpartition(".")[2], tuple(sample.shape), log_probabilities
+
+    (*mine, ours), (*its, theirs) = found(flow), found(torch)
+    assert mine == its
+    assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("value", [0, 1, 2.5])
+def test_gamma_takes_numbers_as_values(value):
+    for make_distribution in (
+        lambda lib: lib.distributions.Gamma(lib.tensor([1.0, 2.0]), lib.tensor(2.0)),
+        lambda lib: lib.distributions.Chi2(lib.tensor([2.0, 3.0])),
+    ):
+        ours, theirs = make_distribution(flow), make_distribution(torch)
+        assert_close(ours.log_prob(value), theirs.log_prob(value))

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from oneflow.distributions import constraints
 from oneflow.distributions.exp_family import ExponentialFamily
+from oneflow.functional.creation.from_data import as_tensor
 from oneflow.functional.elementwise.binary import xlogy
 from oneflow.functional.elementwise.special import igamma
 from oneflow.primitives.operators.sampling import random_gamma
@@ -66,8 +67,9 @@ class Gamma(ExponentialFamily):
         concentration = self.concentration.expand(self._extended_shape(sample_shape))
         return standard_gamma(concentration) / self.rate
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
+    def log_prob(self, value: Tensor | float) -> Tensor:
+        """The logarithm of the density, also at a number."""
+        value = as_tensor(value, self.rate.dtype, self.rate.device)
         self._validate_sample(value)
         k, rate = self.concentration, self.rate
         return xlogy(k, rate) + xlogy(k - 1, value) - rate * value - k.lgamma()

@@ -40,8 +40,12 @@ class SuccessProbability(_ProbsOrLogits):
     def _set_probability(
         self, probs: Any, logits: Any, validate_args: bool | None, **parameters: Any
     ) -> None:
-        """Set the one that was given, and further parameters, broadcast to the batch shape."""
-        self._set_parameters(validate_args, **parameters, **_given(probs, logits))
+        """Set the one that was given, and further parameters of its shape and dtype."""
+        given = _given(probs, logits)
+        self._set_parameters(validate_args, **parameters, **given)
+        (dtype,) = (getattr(self, name).dtype for name in given)
+        for name in parameters:
+            setattr(self, name, getattr(self, name).to(dtype))
 
     @lazy_property
     def probs(self) -> Tensor:
