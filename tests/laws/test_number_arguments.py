@@ -71,6 +71,9 @@ INTEGERS = {
     "conv2d": lambda f, n: functional(f).conv2d(image(f), f.ones(1, 1, 2, 2), stride=n, padding=n),
     "group_norm": lambda f, n: functional(f).group_norm(f.arange(8.0).reshape(2, 4), n),
     "fft": lambda f, n: f.fft.fft(matrix(f), n=n).real,
+    "fftn": lambda f, n: f.fft.fftn(matrix(f), n).real,
+    "fftn along a dimension": lambda f, n: f.fft.ifftn(matrix(f), n, n - 1).real,
+    "rfft2": lambda f, n: f.fft.rfft2(matrix(f), n, 0).real,
     "linspace": lambda f, n: f.linspace(0.0, 1.0, n),
     "std": lambda f, n: matrix(f).std(correction=n),
 }

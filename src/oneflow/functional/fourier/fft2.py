@@ -8,7 +8,7 @@ from oneflow.functional.fourier.transforms import fftn, hfftn, ifftn, ihfftn, ir
 from oneflow.functional.registry import function
 from oneflow.tensor.tensor import Tensor
 
-Sizes = Sequence[int] | None
+Sizes = int | Sequence[int] | None
 
 
 @function(method=False, namespace="fft")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
+from typing import Any
 
 from oneflow.base.dtype import Category, complex_dtype, get_default_dtype
-from oneflow.base.shape import wrap_dim, wrap_dims
+from oneflow.base.shape import is_several, wrap_dim, wrap_dims
 from oneflow.functional.nn.padding import pad
 from oneflow.functional.shape.concat import slice_dim
 from oneflow.primitives.operators import complex as parts, fourier as p
@@ -83,8 +85,15 @@ def resized(x: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> Tensor:
     return x
 
 
+def _several(numbers: Any) -> Sequence[int] | None:
+    """One number or several as several; None as it is."""
+    if numbers is None or is_several(numbers):
+        return numbers
+    return (operator.index(numbers),)
+
+
 def chosen_dims(
-    x: Tensor, s: Sequence[int] | None, dim: int | Sequence[int] | None
+    x: Tensor, s: int | Sequence[int] | None, dim: int | Sequence[int] | None
 ) -> tuple[tuple[int, ...], list[int]]:
     """Return the dimensions to transform and, as far as `s` says, their sizes; -1 where not.
 
@@ -92,8 +101,7 @@ def chosen_dims(
         IndexError: there is no such dimension.
         RuntimeError: dimensions given twice, or not as many as sizes.
     """
-    if isinstance(dim, int):
-        dim = (dim,)
+    dim, s = _several(dim), _several(s)
     if dim is None:
         count = x.ndim if s is None else len(s)
         if count > x.ndim:

@@ -20,7 +20,7 @@ from oneflow.functional.fourier.scaling import (
 from oneflow.functional.registry import function
 from oneflow.tensor.tensor import Tensor
 
-Sizes = Sequence[int] | None
+Sizes = int | Sequence[int] | None
 Dims = int | Sequence[int] | None
 
 
