@@ -1,9 +1,11 @@
 """Saved tensors can be packed, and what a checkpointed function saves is made again."""
 
+import contextlib
 import weakref
 
 import numpy as np
 import pytest
+import torch
 
 import oneflow as flow
 from oneflow.base.device import CPU
@@ -12,7 +14,7 @@ from oneflow.nn.functional import dropout
 from oneflow.primitives.operators.control import barrier
 from oneflow.tensor import call
 from oneflow.tensor.views import unwrap
-from oneflow.utils.checkpoint import checkpoint, checkpoint_sequential
+from oneflow.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential
 from tests.autograd.both import agree
 
 
@@ -196,12 +198,36 @@ def test_checkpoint_compares_what_is_saved_again():
         return (x if len(calls) % 2 else x[:1]).exp().sum()
 
     x = flow.ones(3, requires_grad=True)
-    with pytest.raises(RuntimeError, match=r"float32\[3\], and is float32\[1\]"):
+    with pytest.raises(CheckpointError, match=r"float32\[3\], and is float32\[1\]"):
         checkpoint(function, x).backward()
     checkpoint(function, x, determinism_check="none").backward()
     np.testing.assert_allclose(x.grad.numpy(), np.exp([1.0] * 3), rtol=1e-6)
     with pytest.raises(ValueError, match="determinism_check should be one of"):
         checkpoint(function, x, determinism_check="some")
+
+
+def test_a_checkpointed_function_runs_in_its_contexts():
+    def events(lib):
+        found = []
+
+        @contextlib.contextmanager
+        def noted(name):
+            found.append(f"enter {name}")
+            try:
+                yield
+            finally:
+                found.append(f"leave {name}")
+
+        x = lib.ones(2, requires_grad=True)
+        options = {"use_reentrant": False, "context_fn": lambda: (noted("first"), noted("again"))}
+        y = lib.utils.checkpoint.checkpoint(lambda x: (x * x).exp(), x, **options)
+        found.append("backward")
+        y.sum().backward()
+        return found, x.grad.tolist()
+
+    (mine, gradient), (theirs, expected) = events(flow), events(torch)
+    assert mine == theirs
+    np.testing.assert_allclose(gradient, expected, rtol=1e-6)
 
 
 def test_checkpoint_sequential():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from oneflow.base.spec import TensorSpec
@@ -16,6 +17,16 @@ from oneflow.random.generator import default_generator, replay_draws
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
+
+
+class CheckpointError(RuntimeError):
+    """A checkpointed function did something else when it ran again.
+
+    Example:
+        >>> import oneflow as flow
+        >>> issubclass(flow.utils.checkpoint.CheckpointError, RuntimeError)
+        True
+    """
 
 
 class _Segment:
@@ -32,13 +43,14 @@ class _Segment:
         kwargs: dict,
         keep_random: bool,
         check: bool,
+        context: AbstractContextManager,
     ) -> None:
         self._function, self._kwargs = function, kwargs
         # Values, unlike tensors, do not change: the function sees its inputs as they were.
         self._args = [packed(unwrap(arg)) if isinstance(arg, Tensor) else arg for arg in args]
         self._random = default_generator.position if keep_random else None
         self._casts = CASTS.functions
-        self._check = check
+        self._check, self._context = check, context
         self._saved: list[TensorSpec] = []
         # As long as the function runs it may have backward passes of its own.
         self._running: dict[int, Value] = {}
@@ -75,16 +87,17 @@ class _Segment:
             casting(self._casts),
             enable_grad(),
             packing(collector),
+            self._context,
         ):
             self._function(*args, **self._kwargs)
         if len(collector.values) != len(self._saved):
-            raise RuntimeError(
+            raise CheckpointError(
                 f"checkpoint: the function saved {len(self._saved)} tensors for backward, and "
                 f"{len(collector.values)} when it ran again; it must do the same both times"
             )
         for position, (spec, value) in enumerate(zip(self._saved, collector.values, strict=True)):
             if self._check and value.spec is not spec:
-                raise RuntimeError(
+                raise CheckpointError(
                     f"checkpoint: tensor {position} that the function saved for backward was "
                     f"{spec!r}, and is {value.spec!r} when it ran again; it must do the same both "
                     "times"
@@ -111,6 +124,7 @@ def checkpoint(
     *args: Any,
     use_reentrant: bool | None = None,
     preserve_rng_state: bool = True,
+    context_fn: Callable[[], tuple[AbstractContextManager, AbstractContextManager]] | None = None,
     determinism_check: str = "default",
     debug: bool = False,
     early_stop: bool = True,
@@ -123,6 +137,7 @@ def checkpoint(
         args: its arguments.
         use_reentrant: accepted for PyTorch's sake.
         preserve_rng_state: draw the same random numbers from the default generator again.
+        context_fn: gives two context managers, in which the function runs first and again.
         determinism_check: ``"default"`` checks that shapes and dtypes are the same again,
             ``"none"`` does not.
         debug: accepted for PyTorch's sake.
@@ -134,6 +149,7 @@ def checkpoint(
 
     Raises:
         ValueError: there is no such `determinism_check`.
+        CheckpointError: in the backward pass: the function saved other tensors when it ran again.
 
     Example:
         >>> import oneflow as flow
@@ -148,9 +164,10 @@ def checkpoint(
             f"determinism_check should be one of 'default' and 'none', but got {determinism_check}"
         )
     check = determinism_check == "default"
-    segment = _Segment(function, args, kwargs, preserve_rng_state, check)
+    contexts = (contextlib.nullcontext(),) * 2 if context_fn is None else context_fn()
+    segment = _Segment(function, args, kwargs, preserve_rng_state, check, contexts[1])
     try:
-        with packing(segment):
+        with packing(segment), contexts[0]:
             return function(*args, **kwargs)
     finally:
         segment.forget()
