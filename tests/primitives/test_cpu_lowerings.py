@@ -129,6 +129,7 @@ LOWERINGS = {
     "cumsum of a row": Lowering(cumsum, _long_row, {"dim": 0, "reverse": True}, "cumsum"),
     "cumprod": Lowering(cumprod, _image_of_infinities, {"dim": 2}, "cumprod"),
     "logcumsumexp": Lowering(logcumsumexp, _image_of_infinities, {"dim": 1}, "cumlogsumexp"),
+    "logcumsumexp of a row": Lowering(logcumsumexp, _long_row, {"dim": 0}, "cumlogsumexp"),
     "grid_sample": Lowering(grid_sample, _images_and_grid, _OF_GRID, r"f32\[2,3,18\] = gather"),
     "deform_patches": Lowering(
         deform_patches,
@@ -167,6 +168,20 @@ def test_the_values_are_those_of_the_definition(lowering):
     for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         assert a.dtype == b.dtype
         assert not array_difference(np.asarray(a), np.asarray(b), str(a.dtype), 1.0)
+
+
+def test_the_gradient_of_an_extreme_so_far_is_that_of_the_lowering():
+    assert default_rule(cummax) is not None  # makes the primitive
+    derived = cummax._vjp
+    attributes = {"wanted": (0,), "outputs": (0,), "inputs": 1, "attributes": (("dim", 1),)}
+    (x,) = _integers(np.random.default_rng(0))
+    x, g = x.astype("float32"), np.ones(x.shape, "float32")
+    expected, found = (
+        f(x, g, **attributes)[0] for f in (derived.impl, derived.implementation("cpu"))
+    )
+    assert np.array_equal(found, expected)
+    traced = jax.make_jaxpr(lambda *xs: derived.implementation("cpu")(*xs, **attributes))(x, g)
+    assert "running_argmax" in str(traced)
 
 
 def test_the_gradient_of_a_quantile_is_that_of_the_lowering():

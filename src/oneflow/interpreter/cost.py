@@ -55,6 +55,7 @@ _FUNCTIONS = (
     "cummax",
     "running_argmax",
     "running_argmin",
+    "running_logaddexp",
     "running_max",
     "running_product",
     "running_sum",

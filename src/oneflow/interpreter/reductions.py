@@ -82,6 +82,7 @@ _RUNNING = {
     "cummin": np.minimum,
     "running_max": np.maximum,
     "cumlogsumexp": np.logaddexp,
+    "running_logaddexp": np.logaddexp,
 }
 
 

@@ -1,4 +1,4 @@
-"""Sums, products and extremes so far along an axis, as equations of a trace.
+"""Sums, products, extremes and logarithms of sums so far along an axis, as equations of a trace.
 
 JAX's own equations are a tree of partial results for XLA's CPU compiler, which passes over memory a
 dozen times; one element after the other is a pass over it, but takes a step of Python for each in a
@@ -37,6 +37,14 @@ _TOTALS = {
     "complex64": np.complex128,
 }
 
+# Numbers that change no element they are combined with; to add -0.0 keeps even the sign of a zero.
+_IDENTITIES: dict[Any, float] = {
+    jnp.add: -0.0,
+    jnp.multiply: 1,
+    jnp.maximum: -np.inf,
+    jnp.logaddexp: -np.inf,
+}
+
 
 def total_dtype(dtype: Any) -> np.dtype:
     """The dtype of totals, of which a million are added up one after the other."""
@@ -63,12 +71,9 @@ def _one_by_one(combine: Callable, x: jax.Array, reverse: bool) -> jax.Array:
         total = combine(total, element.astype(total.dtype))
         return total, total.astype(x.dtype)
 
-    if combine is jnp.maximum:
-        start = x[0]
-    else:
-        # To add -0.0 changes nothing, not even the sign of a zero.
-        identity = -0.0 if combine is jnp.add else 1
-        start = jnp.full_like(x[0], identity, dtype=total_dtype(x.dtype))
+    has_wide_total = combine in (jnp.add, jnp.multiply)
+    dtype = total_dtype(x.dtype) if has_wide_total else jnp.promote_types(x.dtype, jnp.float32)
+    start = jnp.full_like(x[0], _IDENTITIES[combine], dtype=dtype)
     return loops.scan(step, start, x, reverse=reverse)[1]
 
 
@@ -136,9 +141,10 @@ def _place(name: str, compare: Callable) -> Callable:
 
 
 # Functions of an array and a dimension. The first ones can go from the end, with `reverse`; the
-# last ones need elements.
+# largest and logarithms of sums are those of floats, and places are those of arrays with elements.
 running_sum = _fold("running_sum", jnp.add)
 running_product = _fold("running_product", jnp.multiply)
 running_max = _fold("running_max", jnp.maximum)
+running_logaddexp = _fold("running_logaddexp", jnp.logaddexp)
 running_argmax = _place("running_argmax", lax.ge)
 running_argmin = _place("running_argmin", lax.le)
