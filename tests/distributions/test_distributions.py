@@ -317,3 +317,22 @@ def test_gamma_takes_numbers_as_values(value):
     ):
         ours, theirs = make_distribution(flow), make_distribution(torch)
         assert_close(ours.log_prob(value), theirs.log_prob(value))
+
+
+@pytest.mark.parametrize("concentration", [1e-3, 0.01, 0.3])
+def test_draws_of_small_concentrations_are_positive(concentration):
+    """In single precision most of their gammas are too small."""
+    flow.manual_seed(0)
+    alpha = flow.full((4000, 2), concentration, requires_grad=True)
+    draws = {
+        "Gamma": flow.distributions.Gamma(alpha, 1.0).rsample(),
+        "Dirichlet": flow.distributions.Dirichlet(alpha).rsample(),
+        "Beta": flow.distributions.Beta(alpha[:, 0], alpha[:, 1]).rsample(),
+    }
+    for name, draw in draws.items():
+        assert bool((draw > 0).all()), name
+        (gradient,) = flow.autograd.grad(draw.sum(), alpha, retain_graph=True)
+        assert bool(gradient.isfinite().all()), name
+    for name in ("Dirichlet", "Beta"):
+        assert bool((draws[name] < 1).all()), name
+        assert abs(draws[name].reshape(4000, -1)[:, 0].mean().item() - 0.5) < 0.03, name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from oneflow.base.limits import finfo
 from oneflow.distributions import constraints
 from oneflow.distributions.exp_family import ExponentialFamily
 from oneflow.distributions.gamma import standard_gamma
@@ -58,8 +59,10 @@ class Dirichlet(ExponentialFamily):
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw; gradients flow to the parameters."""
         concentration = self.concentration.expand(self._extended_shape(sample_shape))
-        sizes = standard_gamma(concentration)
-        return sizes / sizes.sum(-1, True)
+        # In double precision hardly any are too small to be told from each other.
+        sizes = standard_gamma(concentration.double())
+        shares, limits = sizes / sizes.sum(-1, True), finfo(concentration.dtype)
+        return shares.to(concentration.dtype).clamp(limits.tiny, 1 - limits.eps / 2)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
