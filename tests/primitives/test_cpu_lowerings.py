@@ -15,7 +15,7 @@ from oneflow.primitives.operators.grid_sample import deform_patches, grid_sample
 from oneflow.primitives.operators.norm import moments, normalize_gradient
 from oneflow.primitives.operators.rearrange import roll
 from oneflow.primitives.operators.resample import Resampling, resample
-from oneflow.primitives.operators.sampling import random_multinomial
+from oneflow.primitives.operators.sampling import _exact_sums, random_multinomial
 from oneflow.primitives.operators.scan import cummax, cummin, cumprod, cumsum, logcumsumexp
 from oneflow.primitives.operators.statistics import quantile
 from oneflow.primitives.registry import Primitive
@@ -182,6 +182,21 @@ def test_the_gradient_of_an_extreme_so_far_is_that_of_the_lowering():
     assert np.array_equal(found, expected)
     traced = jax.make_jaxpr(lambda *xs: derived.implementation("cpu")(*xs, **attributes))(x, g)
     assert "running_argmax" in str(traced)
+
+
+def test_draws_do_not_depend_on_the_number_of_rows():
+    """A rank has some rows of a global tensor; few long rows are added up in another order."""
+    row = np.random.default_rng(0).random((1, 5000)).astype("float32")
+    draw = random_multinomial.lowerings["cpu"]
+    sums = []
+    for rows in (1, 64):
+        weights = np.repeat(row, rows, axis=0)
+        jaxpr = jax.make_jaxpr(functools.partial(draw, count=1, replacement=True))(
+            weights, np.int64(5), np.int64(7)
+        )
+        assert "f64" in re.search(r"\w+:(\w+)\[[^=]*= running_sum", str(jaxpr))[1]
+        sums.append(np.asarray(jax.jit(functools.partial(_exact_sums, dim=1))(weights))[0])
+    assert np.array_equal(*sums)
 
 
 def test_the_gradient_of_a_quantile_is_that_of_the_lowering():

@@ -90,6 +90,15 @@ def _multinomial(
     return along.argsort(sort_keys, sort_keys.ndim - 1)[..., :count]
 
 
+def _exact_sums(x, dim: int):
+    """Sums so far in double precision, rounded once.
+
+    So they are the same in whatever order they are added up: that depends on the number of rows,
+    of which a rank of a global tensor has a part, and on whether the program is compiled.
+    """
+    return running_sum(x.astype(jnp.float64), dim).astype(x.dtype)
+
+
 def _multinomial_check(weights, seed, stream, *, count, replacement):
     """The value tells what is wrong: 1 a bad weight, 2 a sum of 0, 3 fewer weights than draws."""
     bad = ~jnp.all((weights >= 0) & (weights < jnp.inf))
@@ -114,7 +123,7 @@ random_multinomial = random_primitive(
     differentiable=False,
 )
 random_multinomial.lowering("cpu")(
-    partial(_multinomial, _Along(sort_cpu.argsort, running_sum, running_max))
+    partial(_multinomial, _Along(sort_cpu.argsort, _exact_sums, running_max))
 )
 random_multinomial.checked(
     _multinomial_check,
