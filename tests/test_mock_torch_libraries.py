@@ -7,6 +7,7 @@ import importlib.metadata
 import subprocess
 import sys
 from collections import OrderedDict, namedtuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -327,3 +328,40 @@ def test_loaders_of_users_begin_epochs_themselves(place):
 
     batches = iter(Endless(range(2), batch_size=2))
     assert [next(batches).tolist() for _ in range(3)] == [[0, 1]] * 3
+
+
+def test_names_that_libraries_compare_with():
+    distributed = in_place_of("torch.distributed")
+    assert {distributed.Backend.MPI, distributed.Backend.UCC} == {"mpi", "ucc"}
+    quantization = in_place_of("torch.ao.quantization")
+    fake = quantization.FakeQuantizeBase()
+    fake.disable_fake_quant()
+    fake.disable_observer()
+    fake.enable_observer()
+    state = {name: value.tolist() for name, value in fake.state_dict().items()}
+    assert state == {"fake_quant_enabled": [0], "observer_enabled": [1]}
+    with pytest.raises(NotImplementedError, match="`ObserverBase` needs `forward`"):
+        quantization.ObserverBase(torch.qint8)(flow.ones(1))
+    dispatch = in_place_of("torch.utils._python_dispatch")
+    assert not dispatch.is_traceable_wrapper_subclass(flow.ones(1))
+    with pytest.raises(NotImplementedError, match="__torch_function__"):
+        dispatch.TorchDispatchMode()
+    with pytest.raises(NotImplementedError, match="fully_shard"):
+        in_place_of("torch.distributed.optim").ZeroRedundancyOptimizer([])
+
+
+def test_wrappers_of_optimizers_ask_for_hooks() -> None:
+    class Wrapper(flow.optim.Optimizer):
+        def __init__(self, optimizer: flow.optim.Optimizer) -> None:
+            self._patch_step_function()
+            self.optimizer, self.defaults = optimizer, optimizer.defaults
+            self.param_groups = optimizer.param_groups
+
+        def step(self, closure: Any = None) -> Any:
+            return self.optimizer.step(closure)
+
+    weight = flow.nn.Parameter(flow.ones(2))
+    wrapper = Wrapper(flow.optim.SGD([weight], lr=0.5))
+    weight.sum().backward()
+    wrapper.step()
+    assert weight.tolist() == [0.5, 0.5]

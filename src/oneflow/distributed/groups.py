@@ -32,7 +32,10 @@ class Backend(str):
     """
 
     GLOO = "gloo"
+    MPI = "mpi"
     NCCL = "nccl"
+    UCC = "ucc"
+    UNDEFINED = "undefined"
 
     def __new__(cls, name: str) -> Backend:
         """Return a name in lower case."""
