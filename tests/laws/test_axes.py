@@ -46,7 +46,6 @@ WITHOUT_AXES = {
 
 # Primitives tested by one executable: compiling is what takes the time, small ones above all.
 AT_ONCE = 16
-SAMPLED_GROUPS = 1
 
 
 def declared():
@@ -201,10 +200,9 @@ def wholes_and_parts(cases):
 
 
 @pytest.mark.parametrize("names", groups(), ids=lambda names: f"{names[0]}-{names[-1]}")
-def test_split_equals_whole(recorded, names, sample):
+def test_split_equals_whole(recorded, names):
     missing = [name for name in names if name not in recorded]
     assert not missing, "no sample can be split; add one to tests/samples or layer_calls"
-    sample.take_turns(groups(), names, SAMPLED_GROUPS)
     cases = [case for name in names for case in recorded[name]]
     problems = []
     for (_, instruction, axes, _), (whole, parts) in zip(
