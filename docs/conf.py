@@ -18,6 +18,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.mathjax",
+    "python_domain",  # `extensions/python_domain.py`: finds what a mention means
     "reference",  # `extensions/reference.py`: writes the pages below `api/generated`
 ]
 exclude_patterns = ["_build"]

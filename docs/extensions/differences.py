@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from pathlib import Path
 
 from markup import from_markdown, table
@@ -36,13 +36,6 @@ class Difference:
         full = ["oneflow." + re.sub(r"^F\.", "nn.functional.", name) for name in names]
         return (*full, *[f"oneflow.Tensor.{name}" for name in names if "." not in name])
 
-    def is_about(self, path: str) -> bool:
-        """Say whether the row names an entry, or a member of it."""
-        return any(
-            fnmatchcase(path, pattern) or path == pattern.rpartition(".")[0] != "oneflow.Tensor"
-            for pattern in self.patterns
-        )
-
 
 @functools.cache
 def differences() -> tuple[Difference, ...]:
@@ -58,12 +51,38 @@ def _cells(line: str) -> tuple[str, ...]:
     return tuple(cell.strip() for cell in line.strip().strip("|").split("|"))
 
 
+@functools.cache
+def _rows_by_name() -> tuple[dict[str, list[int]], list[tuple[re.Pattern[str], int]]]:
+    """Return the numbers of the rows about each full name, and those about names with a `*`.
+
+    A row about a member is about its owner, too.
+    """
+    exact: dict[str, list[int]] = {}
+    wildcards = []
+    for number, row in enumerate(differences()):
+        for pattern in row.patterns:
+            if "*" in pattern:
+                wildcards.append((re.compile(translate(pattern)), number))
+            for name in {pattern, pattern.rpartition(".")[0]} - {"oneflow.Tensor"}:
+                exact.setdefault(name, []).append(number)
+    return exact, wildcards
+
+
+def rows_about(paths: Collection[str]) -> list[Difference]:
+    """Return the rows about an object with the names `paths`, in the order of the page."""
+    exact, wildcards = _rows_by_name()
+    numbers = {number for path in paths for number in exact.get(path, ())}
+    numbers.update(
+        number for pattern, number in wildcards if any(pattern.match(path) for path in paths)
+    )
+    return [differences()[number] for number in sorted(numbers)]
+
+
 def differences_table(paths: Collection[str]) -> str:
     """Return the tables of what differs for an object with the names `paths`; empty if nothing."""
     by_header: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
-    for row in differences():
-        if any(map(row.is_about, paths)):
-            by_header.setdefault(row.header, []).append(row.cells)
+    for row in rows_about(paths):
+        by_header.setdefault(row.header, []).append(row.cells)
     tables = [
         table(header, *(map(from_markdown, cells) for cells in rows))
         for header, rows in by_header.items()
