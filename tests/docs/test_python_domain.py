@@ -13,8 +13,8 @@ from tests.changes import ROOT
 
 pytest.importorskip("sphinx", reason="make venv")
 sys.path.append(str(ROOT / "docs" / "extensions"))
-from python_domain import IndexedPythonDomain  # noqa: E402
-from sphinx.domains.python import ObjectEntry, PythonDomain  # noqa: E402
+from python_domain import IndexedPythonDomain
+from sphinx.domains.python import ObjectEntry, PythonDomain
 
 OBJECTS = {
     "oneflow": "module",
