@@ -125,7 +125,7 @@ def entries(module: str) -> Iterator[Entry]:
     loaded: Any = pydoc.locate(module)
     names = getattr(loaded, "__all__", None) or public_names(inspect.getsource(loaded))
     lazy_names = getattr(loaded, "__lazy_names__", ())  # not in `__all__`, but in `dir()`
-    for name in sorted({*names, *lazy_names}, key=str.lower):
+    for name in sorted({*names, *lazy_names}, key=lambda name: (name.lower(), name)):
         value = getattr(loaded, name)
         # Some modules import it for their annotations.
         if (
