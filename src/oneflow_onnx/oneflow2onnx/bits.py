@@ -8,6 +8,7 @@ import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.formulas import BOOL
 from oneflow_onnx.oneflow2onnx.reference import Ref, onnx_type
 
 _UINT64 = np.dtype(np.uint64)
@@ -43,6 +44,37 @@ def bit_cast(b: GraphBuilder, x: Ref, dtype: np.dtype) -> Ref:
     ]
     total = functools.reduce(lambda one, other: b.op("Add", one, other), columns)
     return _as_type(b, b.cast(total, _unsigned(want)), dtype)
+
+
+def shift_bits(b: GraphBuilder, x: Ref, count: Ref, direction: str) -> Ref:
+    """The bits of integers moved by `count` places, and zeros where they were.
+
+    ONNX moves bits of unsigned numbers alone, and what a runtime makes of more places than there
+    are is its own matter.
+    """
+    width = 8 * x.dtype.itemsize
+    bits = b.cast(_as_type(b, x, _unsigned(x.dtype.itemsize)), _UINT64)
+    places = b.cast(count, INT64)
+    moved = b.op("BitShift", bits, b.cast(places, _UINT64), direction=direction)
+    result = b.cast(b.cast(moved, _unsigned(x.dtype.itemsize)), x.dtype)
+    if count.number is not None and 0 <= count.number < width:
+        return result
+    fits = b.op(
+        "Equal",
+        o.clip(b, places, b.constant(0, INT64), b.constant(width - 1, INT64)),
+        places,
+        dtype=BOOL,
+    )
+    return o.where(b, fits, result, b.constant(0, x.dtype))
+
+
+def shift_with_sign(b: GraphBuilder, x: Ref, count: Ref) -> Ref:
+    """The bits of signed integers moved to the right, and copies of the sign where they were."""
+    zero, last = b.constant(0, x.dtype), b.constant(-1, x.dtype)
+    negative = b.op("Less", x, zero, dtype=BOOL)
+    # The complement of a negative number has no sign: its bits move as any, and are turned back.
+    moved = shift_bits(b, o.where(b, negative, b.op("Sub", last, x), x), count, "RIGHT")
+    return o.where(b, negative, b.op("Sub", last, moved), moved)
 
 
 def _as_type(b: GraphBuilder, x: Ref, dtype: np.dtype) -> Ref:

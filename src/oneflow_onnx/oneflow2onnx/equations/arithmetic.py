@@ -7,9 +7,10 @@ import math
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.bits import bit_cast
+from oneflow_onnx.oneflow2onnx.bits import bit_cast, shift_bits, shift_with_sign
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.equations.table import Equation, EquationLowering, equation_lowering
+from oneflow_onnx.oneflow2onnx.error_functions import erf, erfc
 from oneflow_onnx.oneflow2onnx.formulas import atan2
 from oneflow_onnx.oneflow2onnx.lowering import Unsupported
 from oneflow_onnx.oneflow2onnx.reference import Ref
@@ -44,7 +45,6 @@ _SAME = {
     "atanh": "Atanh",
     "tanh": "Tanh",
     "logistic": "Sigmoid",
-    "erf": "Erf",
     "pow": "Pow",
 }
 
@@ -150,14 +150,10 @@ def _exp2(b: GraphBuilder, equation: Equation) -> Ref:
 
 @equation_lowering("expm1")
 def _expm1(b: GraphBuilder, equation: Equation) -> Ref:
-    """``2 sinh(x / 2) exp(x / 2)``, which loses no digits near 0."""
+    """``tanh(x / 2) (exp(x) + 1)``, which loses no digits near 0."""
     (x,) = equation.operands
     half = b.op("Mul", x, b.constant(0.5, x.dtype))
-    # Below -100 it is -1, and the hyperbolic sine would be infinite.
-    lowest = b.constant(-50, x.dtype)
-    half = o.where(b, b.op("Less", half, lowest, dtype=BOOL), lowest, half)
-    product = b.op("Mul", b.op("Sinh", half), b.op("Exp", half))
-    return b.op("Mul", product, b.constant(2, x.dtype))
+    return b.op("Mul", b.op("Tanh", half), b.op("Add", b.op("Exp", x), b.constant(1, x.dtype)))
 
 
 @equation_lowering("log1p")
@@ -175,10 +171,14 @@ def _log1p(b: GraphBuilder, equation: Equation) -> Ref:
     return o.where(b, tiny, x, o.where(b, plain, logarithm, corrected))
 
 
+@equation_lowering("erf")
+def _erf(b: GraphBuilder, equation: Equation) -> Ref:
+    return erf(b, *equation.operands)
+
+
 @equation_lowering("erfc")
 def _erfc(b: GraphBuilder, equation: Equation) -> Ref:
-    (x,) = equation.operands
-    return b.op("Sub", b.constant(1, x.dtype), b.op("Erf", x))
+    return erfc(b, *equation.operands)
 
 
 @equation_lowering("atan2")
@@ -231,7 +231,9 @@ def _bitcast(b: GraphBuilder, equation: Equation) -> Ref:
 
 @equation_lowering("shift_left", "shift_right_logical", "shift_right_arithmetic")
 def _shift(b: GraphBuilder, equation: Equation) -> Ref:
-    direction = "LEFT" if equation.name == "shift_left" else "RIGHT"
-    if equation.name == "shift_right_arithmetic" and equation.dtype.kind == "i":
-        raise Unsupported("shifts of numbers with a sign")
-    return b.op("BitShift", *equation.operands, direction=direction)
+    x, count = equation.operands
+    if equation.name == "shift_left":
+        return shift_bits(b, x, count, "LEFT")
+    if equation.name == "shift_right_logical" or x.dtype.kind == "u":
+        return shift_bits(b, x, count, "RIGHT")
+    return shift_with_sign(b, x, count)

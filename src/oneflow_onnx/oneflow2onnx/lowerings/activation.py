@@ -8,6 +8,7 @@ import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.error_functions import erf
 from oneflow_onnx.oneflow2onnx.lowering import Call, lowering
 from oneflow_onnx.oneflow2onnx.lowerings.elementwise import limited
 from oneflow_onnx.oneflow2onnx.reference import Ref
@@ -20,7 +21,7 @@ def _gelu(b: GraphBuilder, call: Call) -> Ref:
     (x,) = call.operands
     if b.opset >= 20:
         return b.op("Gelu", x)
-    inner = b.op("Erf", b.op("Mul", x, b.constant(math.sqrt(0.5), x.dtype)))
+    inner = erf(b, b.op("Mul", x, b.constant(math.sqrt(0.5), x.dtype)))
     half = b.op("Mul", x, b.constant(0.5, x.dtype))
     return b.op("Mul", half, b.op("Add", inner, b.constant(1, x.dtype)))
 

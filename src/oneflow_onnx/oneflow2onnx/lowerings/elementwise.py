@@ -8,6 +8,7 @@ import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.error_functions import erf, erfc
 from oneflow_onnx.oneflow2onnx.lowering import Call, Lowering, lowering
 from oneflow_onnx.oneflow2onnx.lowerings.convolution import bias_added
 from oneflow_onnx.oneflow2onnx.lowerings.pooling import average_of_quotient
@@ -45,7 +46,6 @@ _SAME = {
     "tanh": "Tanh",
     "sigmoid": "Sigmoid",
     "relu": "Relu",
-    "erf": "Erf",
     "floor": "Floor",
     "ceil": "Ceil",
     "round": "Round",
@@ -287,26 +287,11 @@ def _logarithm(b: GraphBuilder, call: Call) -> Ref:
     return b.op("Mul", b.op("Log", x), b.constant(1 / math.log(base), x.dtype))
 
 
-@lowering("shift_right")
-def _shift_right(b: GraphBuilder, call: Call) -> Ref:
-    """Division by a power of 2, rounded down: ONNX shifts only numbers without a sign."""
-    x, y = call.operands
-    if x.dtype.kind == "u":
-        return b.op("BitShift", x, y, direction="RIGHT")
-    power = b.op("Pow", b.constant(2, x.dtype), y)
-    rest = b.op("Mod", x, power)
-    return b.op("Div", b.op("Sub", x, rest), power)
-
-
-@lowering("shift_left")
-def _shift_left(b: GraphBuilder, call: Call) -> Ref:
-    x, y = call.operands
-    if x.dtype.kind == "u":
-        return b.op("BitShift", x, y, direction="LEFT")
-    return b.op("Mul", x, b.op("Pow", b.constant(2, x.dtype), y))
+@lowering("erf")
+def _erf(b: GraphBuilder, call: Call) -> Ref:
+    return erf(b, *call.operands)
 
 
 @lowering("erfc")
 def _erfc(b: GraphBuilder, call: Call) -> Ref:
-    (x,) = call.operands
-    return b.op("Sub", b.constant(1, x.dtype), b.op("Erf", x))
+    return erfc(b, *call.operands)

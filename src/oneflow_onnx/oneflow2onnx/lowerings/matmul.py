@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 import string
 
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.formulas import Formula, row_numbers
 from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported, lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
-from oneflow_onnx.oneflow2onnx.sizes import Size, product
+from oneflow_onnx.oneflow2onnx.sizes import Dim, Size, combine, product
 
 BOOL = np.dtype(bool)
 
@@ -130,3 +132,34 @@ def _allowed(b: GraphBuilder, call: Call, scores: Ref, mask: list[Ref]) -> Ref |
     else:
         causal = b.constant(np.tril(np.ones((queries, keys), bool)))
     return causal if allowed is None else b.op("And", causal, allowed)
+
+
+@lowering("grouped_matmul")
+def _grouped_matmul(b: GraphBuilder, call: Call) -> Ref:
+    """The products of all rows with all matrices, and of each row that with its group's."""
+    x, weight, ends = call.operands
+    products = o.matmul(b, o.unsqueeze(b, x, [0]), weight)
+    inside = _rows_in_groups(b, x.shape[0], ends)
+    return o.reduce(b, "ReduceSum", _only(b, inside, products), [0], keepdim=False)
+
+
+@lowering("grouped_outer")
+def _grouped_outer(b: GraphBuilder, call: Call) -> Ref:
+    x, y, ends = call.operands
+    inside = _rows_in_groups(b, x.shape[0], ends)
+    left, right = (_only(b, inside, o.unsqueeze(b, operand, [0])) for operand in (x, y))
+    return o.matmul(b, o.transpose(b, left, (0, 2, 1)), right)
+
+
+def _rows_in_groups(b: GraphBuilder, rows: Dim, ends: Ref) -> Ref:
+    """Whether a row is in a group, of shape [groups, rows, 1]; groups end in order."""
+    end = Formula(b, o.unsqueeze(b, b.cast(ends, INT64), [1, 2]))
+    earlier = end.part(0, combine(ends.shape[0], 1, operator.sub), -3)
+    start = o.concat(b, [b.constant(np.zeros((1, 1, 1), np.int64)), earlier.ref], 0)
+    row = row_numbers(b, rows)
+    return ((row < end) & (row < Formula(b, start)).apply("Not")).ref
+
+
+def _only(b: GraphBuilder, inside: Ref, x: Ref) -> Ref:
+    """The elements of rows in a group, and zeros."""
+    return o.where(b, inside, x, b.constant(0, x.dtype))
