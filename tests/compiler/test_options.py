@@ -1,5 +1,7 @@
 """XLA's options: chosen by the program, and only those that XLA knows."""
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 import oneflow as flow
@@ -26,6 +28,37 @@ def test_options_that_this_xla_does_not_know_are_left_out(monkeypatch):
 def test_single_operations_are_not_tuned_on_the_gpu():
     assert operation_options("cuda") == {"xla_gpu_autotune_level": "0"}
     assert operation_options("cpu") == {}
+
+
+def test_products_on_several_cpus_are_left_to_no_library():
+    """One of bfloat16 that XLA turns around afterwards could be computed by none."""
+
+    def text(is_global):
+        product = jax.jit(
+            lambda x, y: jax.lax.dot(x, y, preferred_element_type=jnp.float32),
+            compiler_options=compiler_options("cpu", is_global=is_global),
+        )
+        x = jnp.ones((64, 64), jnp.bfloat16)
+        return product.lower(x, x).compile().as_text()
+
+    assert "ynn_fusion" in text(is_global=False)
+    assert "ynn_fusion" not in text(is_global=True)
+
+
+@pytest.mark.parametrize("is_global", [False, True])
+def test_programs_say_whether_they_run_on_several_devices(monkeypatch, is_global):
+    asked = []
+
+    def choose(platform, has_convolution=False, is_global=False):
+        asked.append(is_global)
+        return {}
+
+    monkeypatch.setattr("oneflow.compiler.lower.compiler_options", choose)
+    x = flow.ones(2, 3)
+    if is_global:
+        x = x.to_global(flow.placement("cpu", [0, 1]), flow.sbp.split(0))
+    Applied(doubled)(x)
+    assert asked[-1] is is_global
 
 
 class Applied(flow.nn.Graph):
@@ -59,7 +92,7 @@ def test_programs_that_convolve_are_compiled_for_it_saved_ones_too(
 ):
     asked = []
 
-    def choose(platform, has_convolution=False):
+    def choose(platform, has_convolution=False, is_global=False):
         asked.append((platform, has_convolution))
         return {}
 

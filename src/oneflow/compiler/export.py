@@ -123,7 +123,7 @@ class ImportedProgram:
         self._waits = is_global and device.type == "cpu"
         self._donated: tuple[int, ...] = ()
         self._options: dict[str, Any] = {
-            "compiler_options": compiler_options(device.type, has_convolution),
+            "compiler_options": compiler_options(device.type, has_convolution, is_global),
             **committed_to(device),
         }
         if isinstance(device, Placement):

@@ -110,7 +110,9 @@ class Executable:
         self._jitted: Any = jax.jit(
             _named(function, name),
             donate_argnums=used,
-            compiler_options=compiler_options(device.type, self.has_convolution),
+            compiler_options=compiler_options(
+                device.type, self.has_convolution, isinstance(device, Placement)
+            ),
             **committed_to(device),
         )
 

@@ -28,6 +28,15 @@ _CONV_OPTIONS = {
         ),
     }
 }
+# Compiler options of programs on several devices, by platform.
+_PLACEMENT_OPTIONS = {
+    "cpu": {
+        # Not for products: XLA leaves those of bfloat16 to YNN, turns one around afterwards in a
+        # program on several devices, and then neither computes it ("Unsupported element type for
+        # DotThunk"). Others take the same time.
+        "xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_REDUCE",
+    }
+}
 # Compiler options of single operations, by platform.
 _OPERATION_OPTIONS = {
     "cuda": {
@@ -40,14 +49,19 @@ _OPERATION_OPTIONS = {
 
 
 @functools.cache
-def compiler_options(platform: str, has_convolution: bool = False) -> dict[str, str]:
+def compiler_options(
+    platform: str, has_convolution: bool = False, is_global: bool = False
+) -> dict[str, str]:
     """The options for compiling a whole program, as far as this version of XLA has them.
 
     Args:
         platform: the platform that it is compiled for.
         has_convolution: the program contains a convolution.
+        is_global: it runs on several devices.
     """
     options = dict(_CONV_OPTIONS.get(platform, {})) if has_convolution else {}
+    if is_global:
+        options |= _PLACEMENT_OPTIONS.get(platform, {})
     return _known(options)
 
 
