@@ -54,6 +54,7 @@ class Executable:
             of a placement; see `sorted_results` for what it returns.
         guarded: it takes the flag of failed checks.
         has_convolution: some instruction is a convolution, which chooses XLA's options.
+        is_global: it runs on a placement.
 
     Args:
         program: the program to compile, after its passes.
@@ -80,6 +81,7 @@ class Executable:
         self._floats = [i for i in dynamic if _is_float_scalar(program.scalars[i])]
         self._integers = [i for i in dynamic if not _is_float_scalar(program.scalars[i])]
         self._has_checks = bool(program.checks)
+        self.is_global = isinstance(device, Placement)
         self._all_reduces = isinstance(device, Placement) and _can_all_reduce(program, device)
         self.device = device
         self._sent_floats, self._sent_integers = SentNumbers(device), SentNumbers(device)
@@ -110,9 +112,7 @@ class Executable:
         self._jitted: Any = jax.jit(
             _named(function, name),
             donate_argnums=used,
-            compiler_options=compiler_options(
-                device.type, self.has_convolution, isinstance(device, Placement)
-            ),
+            compiler_options=compiler_options(device.type, self.has_convolution, self.is_global),
             **committed_to(device),
         )
 
