@@ -91,7 +91,7 @@ def erfc(b: GraphBuilder, x: Ref) -> Ref:
 
 
 def _parts(x: Formula) -> tuple[Formula, Formula, Formula]:
-    """The places where `x` is small, `erf` of it there, and `erfc` of its absolute value elsewhere."""
+    """The places where `x` is small, `erf` there, and `erfc` of the absolute value elsewhere."""
     size = x.abs()
     small, large = size < 0.5, size > 4.0
     near = small.where(x, 0.0)
