@@ -9,7 +9,7 @@ import numpy as np
 
 from oneflow.array_api.rows import documented
 from oneflow.base.dtype import DType, get_default_dtype
-from oneflow.functional.creation import factory_functions as make, from_data
+from oneflow.functional.creation import factory_functions as make, from_data, spacing
 from oneflow.functional.creation.factory_functions import (
     empty_like as empty_like,
     full_like as full_like,
@@ -156,7 +156,7 @@ def linspace(
         tensor([0.0000, 0.2500, 0.5000, 0.7500], dtype=oneflow.float32)
     """
     count = num if endpoint else num + 1
-    return make.linspace(start, stop, count, dtype=dtype, device=device)[:num]
+    return spacing.linspace(start, stop, count, dtype=dtype, device=device)[:num]
 
 
 def meshgrid(*arrays: Tensor, indexing: str = "xy") -> list[Tensor]:
