@@ -5,6 +5,7 @@ import pytest
 
 import oneflow as flow
 from oneflow.nn import functional as F
+from tests.graph.helpers import graph_of, only_step
 
 S, B = flow.sbp.split, flow.sbp.broadcast
 PAIR = flow.placement("cpu", [0, 1])
@@ -126,3 +127,18 @@ def test_lamb_scales_by_the_whole_norm():
             optimizer.step()
         found.append(leaf.numpy())
     np.testing.assert_allclose(*found, rtol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_mean_of_a_split_cross_entropy_makes_no_array_of_its_logits(weighted):
+    logits = flow.randn(8, 100, placement=PAIR, sbp=S(0))
+    labels = flow.randint(0, 100, (8,), placement=PAIR, sbp=S(0))
+    weight = flow.rand(100, placement=PAIR, sbp=B) if weighted else None
+    graph = graph_of(lambda *given: F.cross_entropy(*given, weight=weight))
+    loss = graph(logits, labels)
+    whole = [None if x is None else flow.tensor(x.numpy()) for x in (logits, labels, weight)]
+    expected = F.cross_entropy(whole[0], whole[1], weight=whole[2])
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
+    program = only_step(graph).executable.program
+    results = [spec for i in program.instructions for spec in i.operation.out_specs]
+    assert all(spec.numel < 800 for spec in results)

@@ -16,7 +16,7 @@ from jax import lax
 from oneflow.base.dtype import float32
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators.elementwise import cast, div, neg, ones_like
+from oneflow.primitives.operators.elementwise import cast, div
 from oneflow.primitives.operators.lax_functions import kept_max, kept_sum, replaced
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
@@ -155,10 +155,33 @@ def _is_mean(attributes) -> bool:
     return attributes["reduction"] == "mean"
 
 
+def _sum_of_label_weights(target, *weight, dtype, ignore_index: int):
+    kept = target != ignore_index
+    if not weight:
+        return jnp.sum(kept, dtype=dtype.numpy)
+    weights = jnp.take(weight[0], jnp.where(kept, target, 0), mode="clip")
+    return jnp.sum(jnp.where(kept, weights, 0), dtype=dtype.numpy)
+
+
+def _label_axes(operation: Operation) -> Axes:
+    target, *weight = operation.in_specs
+    names = tuple(f"d{dim}" for dim in range(target.ndim))
+    return Axes((names, *((None,) for _ in weight)), ((),))
+
+
+# Labels and maybe weights of classes; the logits, of all classes, have no part in it.
+sum_of_label_weights = primitive(
+    "sum_of_label_weights", _sum_of_label_weights, axes=_label_axes, precision=Precision.FULL
+)
+sum_of_label_weights.gradient(
+    lambda g, target, weight, dtype, ignore_index: [None, *[None] * len(weight)]
+)
+
+
 def _weights_of_labels(x, target, weight, ignore_index):
     """The divisor of the mean: the sum of ``w[t]`` over the samples that are not ignored."""
-    minus_one = neg(ones_like(x))
-    return nll(minus_one, target, *weight, reduction="sum", ignore_index=ignore_index)
+    dtype = x.spec.dtype
+    return sum_of_label_weights(target, *weight, dtype=dtype, ignore_index=ignore_index)
 
 
 def _cross_entropy_of_sums(x, target, smoothing, *weight, reduction, ignore_index, smooth):
