@@ -101,6 +101,39 @@ def unsharded_flops(operation: Operation) -> int:
 
 
 @functools.lru_cache(maxsize=65536)
+def steps_per_element(operation: Operation) -> int:
+    """The steps of its implementation that compute, without loops and repetitions."""
+    if operation.trace is None or operation.trace.jaxpr is None:
+        return 1
+    return _steps(operation.trace.jaxpr)
+
+
+def _steps(jaxpr: Any) -> int:
+    return sum(
+        sum(map(_steps, sub_jaxprs(equation)))
+        or (0 if name in MOVES else FLOPS_PER_ELEMENT.get(name, 1))
+        for equation in jaxpr.eqns
+        for name in [equation.primitive.name]
+    )
+
+
+@functools.lru_cache(maxsize=65536)
+def is_fused(operation: Operation) -> bool:
+    """Return whether XLA computes it within each reader of its result."""
+    trace = operation.trace
+    return trace is not None and trace.jaxpr is not None and not _reduces(trace.jaxpr)
+
+
+def _reduces(jaxpr: Any) -> bool:
+    return any(
+        _stored(equation)
+        or equation.primitive.name in REDUCTIONS
+        or any(map(_reduces, sub_jaxprs(equation)))
+        for equation in jaxpr.eqns
+    )
+
+
+@functools.lru_cache(maxsize=65536)
 def product_flops(operation: Operation) -> int:
     """The multiplications and additions of an operation's products and convolutions."""
     arrays = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
