@@ -28,7 +28,7 @@ from oneflow.base.dtype import (
 from oneflow.base.layout import Layout
 from oneflow.cuda import Stream as Stream
 from oneflow.mock_torch.missing import MissingTracing
-from oneflow.mock_torch.pytorch.version import __version__ as __version__
+from oneflow.mock_torch.pytorch.torch_version import __version__ as __version__
 from oneflow.tensor.subclasses import ask_classes, asks
 
 DeviceObjType = Device
