@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Any
 
-from oneflow.mock_torch.pytorch import torchvision_operators
 from oneflow.mock_torch.pytorch.aten import OpOverloadPacket, aten_operator
 from oneflow.mock_torch.pytorch.library import OPERATORS, CustomOpDef
 
@@ -35,14 +35,24 @@ def __getattr__(name: str) -> Any:
     return Namespace(name)
 
 
+# The modules that define what libraries have in C++, by the folder and the beginning of a file.
+_DEFINITIONS = {
+    ("torchvision", "_C"): "torchvision_operators",
+    ("lib", "_torchaudio"): "torchaudio_operators",
+    ("lib", "libtorchaudio"): "torchaudio_operators",
+}
+
+
 def load_library(path: str) -> None:
-    """Take the operators of a library from `oneflow` if they are torchvision's.
+    """Take the operators of a library from `oneflow` if they are torchvision's or torchaudio's.
 
     Raises:
         OSError: it is another library: operators in C++ are for PyTorch alone. Those who can do
             without them go on.
     """
     library = Path(path)
-    if library.parent.name != "torchvision" or not library.name.startswith("_C"):
-        raise OSError(f"`path`: operators in C++ for PyTorch cannot be loaded, got {path}")
-    torchvision_operators.register()
+    for (folder, beginning), module in _DEFINITIONS.items():
+        if library.parent.name == folder and library.name.startswith(beginning):
+            importlib.import_module(f"oneflow.mock_torch.pytorch.{module}").register()
+            return
+    raise OSError(f"`path`: operators in C++ for PyTorch cannot be loaded, got {path}")
