@@ -36,7 +36,7 @@ def _key(text: str) -> tuple[Any, ...] | None:
     if found["phase"]:
         phase = (_PHASES[found["phase"].lower()], int(found["pre"] or 0))
     else:
-        # What is under development towards a release comes before all of its phases.
+        # Releases under development come before all of their phases.
         phase = (-1 if found["development"] and not found["after"] else _RELEASED, 0)
     local = re.split("[-_.]", found["local"].lower()) if found["local"] else []
     return (
