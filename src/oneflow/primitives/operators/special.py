@@ -288,7 +288,12 @@ def _log_ndtr_slope(x):
     return jnp.where(x < 0, math.sqrt(2 / math.pi) / bessel.scaled_erfc(negative), right)
 
 
-log_ndtr = unary("log_ndtr", bessel.in_double(_log_ndtr), bessel.in_double(_log_ndtr_slope))
+log_ndtr = unary(
+    "log_ndtr",
+    bessel.in_double(_log_ndtr),
+    bessel.in_double(_log_ndtr_slope),
+    real_only=True,
+)
 
 
 def _zeta(x, y):
