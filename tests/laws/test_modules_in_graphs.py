@@ -32,7 +32,6 @@ def loss_of(module, *inputs):
     return weighted_sum(module(*inputs), to_flow) + module.scale.sum()
 
 
-@pytest.mark.one_in(6)
 @pytest.mark.parametrize("row", [*ACTIVATIONS, *LAYERS, *PADDING, *LOSSES], ids=str)
 def test_module_trains_in_a_graph_as_in_eager_mode(row: Row):
     module = Scaled(row.make(flow)).double()

@@ -57,7 +57,6 @@ def _complex_gradient_problem(row: Operator, case: Case) -> str | None:
         raise
 
 
-@pytest.mark.one_in(4)
 @every_operator
 def test_other_dtypes_are_refused_or_give_torchs_results(row: Operator) -> None:
     problems = []
@@ -79,7 +78,6 @@ def test_other_dtypes_are_refused_or_give_torchs_results(row: Operator) -> None:
         pytest.fail("\n".join(problems), pytrace=False)
 
 
-@pytest.mark.one_in(4)
 @operators_that(
     lambda family, row: "complex64" not in row.dtypes and row.name not in COMPLEX_ALL_THE_SAME
 )

@@ -143,7 +143,6 @@ def _problem(row: Operator, case: Case, dtype: str, make: Callable[..., Target])
     )
 
 
-@pytest.mark.one_in(8)
 @every_operator
 def test_results_are_written_as_pytorch_writes_them(row: Operator) -> None:
     if row.name in SKIPPED:

@@ -54,7 +54,6 @@ def _problems(row: Operator, case: Case, dtype: str) -> Iterator[str]:
         index += 1
 
 
-@pytest.mark.one_in(8)
 @every_operator
 def test_what_is_written_to_a_result_is_seen_where_torch_shows_it(
     row: Operator, exhaustive: bool

@@ -9,8 +9,6 @@ import oneflow as flow
 from oneflow_onnx.x2oneflow.onnx2flow import from_onnx
 from tests.onnx.runtime import assert_exported, exported, operators_of, run, session_of
 
-pytestmark = pytest.mark.one_in(3)
-
 DTYPES = [flow.float32, flow.float64]
 SHAPES = [(1, 1), (2, 7, 4), (3, 1, 4, 6)]
 
