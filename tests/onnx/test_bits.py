@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
-from tests.onnx.runtime import exported, operators_of, run, session_of
+from tests.onnx.runtime import assert_exported, exported, operators_of, run, session_of
 
 TYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
 # -0, 1, the smallest number, infinity, NaN and 0 of every type with a sign and an exponent.
@@ -55,3 +55,35 @@ def test_bits_of_a_symbolic_size():
     for given in (x, x[:1, :3]):
         (result,) = run(session, [given])
         np.testing.assert_array_equal(result, given.numpy().view(np.int16))
+
+
+INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
+
+
+@pytest.mark.parametrize("opset", [11, None])
+@pytest.mark.parametrize("name", INTEGERS)
+def test_shifts(name, opset):
+    """By counts that are computed, and by constants: two nodes and casts."""
+    limits = np.iinfo(name)
+    x = flow.tensor(np.array([limits.min, limits.max, 77, 3, 0, 1, limits.min], name))
+    counts = flow.tensor(np.array([1, 3, limits.bits - 1, limits.bits, 2, 100, 5], name))
+    for shift in (lambda x, y: x << y, lambda x, y: x >> y):
+        assert_exported(shift, x, counts, opset=opset)
+        proto = assert_exported(lambda x, shift=shift: shift(x, 2), x, opset=opset)
+        assert operators_of(proto).count("BitShift") == 1
+        assert "And" not in operators_of(proto)
+
+
+@pytest.mark.parametrize("opset", [13, 20])
+@pytest.mark.parametrize("dtype", [flow.float32, flow.float64])
+def test_functions_near_where_they_would_cancel(dtype, opset):
+    """In double precision, too, where ONNX Runtime has no error function."""
+    x = flow.tensor([-30.0, -3, -0.3, -1e-4, 0, 1e-40, 1e-38, 1e-3, 0.49, 0.51, 3.9, 4.1, 5, 9])
+    x = x.to(dtype)
+    exact = {flow.float32: 2e-6, flow.float64: 1e-13}[dtype]
+    for function in (flow.erf, flow.erfc, flow.expm1, flow.nn.functional.gelu):
+        proto = exported(function, [x], opset=opset)
+        (result,) = run(session_of(proto), [x])
+        # Far below 0 the last is a difference everywhere.
+        smallest = exact if function is flow.nn.functional.gelu else 1e-30
+        np.testing.assert_allclose(result, function(x).numpy(), rtol=exact, atol=smallest)

@@ -52,29 +52,32 @@ def shift_bits(b: GraphBuilder, x: Ref, count: Ref, direction: str) -> Ref:
     ONNX moves bits of unsigned numbers alone, and what a runtime makes of more places than there
     are is its own matter.
     """
-    width = 8 * x.dtype.itemsize
-    bits = b.cast(_as_type(b, x, _unsigned(x.dtype.itemsize)), _UINT64)
+    unsigned = _unsigned(x.dtype.itemsize)
+    bits = b.cast(_as_type(b, x, unsigned), _UINT64)
     places = b.cast(count, INT64)
     moved = b.op("BitShift", bits, b.cast(places, _UINT64), direction=direction)
-    result = b.cast(b.cast(moved, _unsigned(x.dtype.itemsize)), x.dtype)
-    if count.number is not None and 0 <= count.number < width:
-        return result
-    fits = b.op(
-        "Equal",
-        o.clip(b, places, b.constant(0, INT64), b.constant(width - 1, INT64)),
-        places,
-        dtype=BOOL,
-    )
-    return o.where(b, fits, result, b.constant(0, x.dtype))
+    if not _are_below(count, 8 * x.dtype.itemsize):
+        # Runtimes choose between numbers of 64 bits, and not between all narrower ones.
+        zero, width = b.constant(0, INT64), b.constant(8 * x.dtype.itemsize, INT64)
+        below_zero = b.op("Less", places, zero, dtype=BOOL)
+        fits = b.op("And", b.op("Less", places, width, dtype=BOOL), b.op("Not", below_zero))
+        moved = o.where(b, fits, b.cast(moved, INT64), zero)
+    return b.cast(b.cast(moved, unsigned), x.dtype)
 
 
 def shift_with_sign(b: GraphBuilder, x: Ref, count: Ref) -> Ref:
     """The bits of signed integers moved to the right, and copies of the sign where they were."""
-    zero, last = b.constant(0, x.dtype), b.constant(-1, x.dtype)
-    negative = b.op("Less", x, zero, dtype=BOOL)
+    wide, last = b.cast(x, INT64), b.constant(-1, INT64)
+    negative = b.op("Less", wide, b.constant(0, INT64), dtype=BOOL)
     # The complement of a negative number has no sign: its bits move as any, and are turned back.
-    moved = shift_bits(b, o.where(b, negative, b.op("Sub", last, x), x), count, "RIGHT")
-    return o.where(b, negative, b.op("Sub", last, moved), moved)
+    moved = shift_bits(b, o.where(b, negative, b.op("Sub", last, wide), wide), count, "RIGHT")
+    return b.cast(o.where(b, negative, b.op("Sub", last, moved), moved), x.dtype)
+
+
+def _are_below(count: Ref, width: int) -> bool:
+    """Return whether counts are known to be from 0 to below `width`."""
+    numbers = count.constant
+    return numbers is not None and bool(np.all((numbers >= 0) & (numbers < width)))
 
 
 def _as_type(b: GraphBuilder, x: Ref, dtype: np.dtype) -> Ref:

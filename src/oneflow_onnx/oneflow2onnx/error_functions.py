@@ -82,12 +82,10 @@ def erf(b: GraphBuilder, x: Ref) -> Ref:
 
 
 def erfc(b: GraphBuilder, x: Ref) -> Ref:
-    """One minus the error function; in double precision exact where that would cancel."""
-    if x.dtype != np.float64:
-        return b.op("Sub", b.constant(1, x.dtype), b.op("Erf", x))
-    value = Formula(b, x)
+    """One minus the error function, in double precision: the difference would cancel."""
+    value = Formula(b, b.cast(x, np.dtype(np.float64)))
     small, of_small, tail = _parts(value)
-    return small.where(1 - of_small, (value < 0).where(2 - tail, tail)).ref
+    return b.cast(small.where(1 - of_small, (value < 0).where(2 - tail, tail)).ref, x.dtype)
 
 
 def _parts(x: Formula) -> tuple[Formula, Formula, Formula]:

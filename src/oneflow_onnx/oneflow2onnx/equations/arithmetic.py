@@ -150,10 +150,12 @@ def _exp2(b: GraphBuilder, equation: Equation) -> Ref:
 
 @equation_lowering("expm1")
 def _expm1(b: GraphBuilder, equation: Equation) -> Ref:
-    """``tanh(x / 2) (exp(x) + 1)``, which loses no digits near 0."""
+    """``tanh(x / 2) (exp(x) + 1)``, which loses no digits near 0, or `x` where its half would."""
     (x,) = equation.operands
     half = b.op("Mul", x, b.constant(0.5, x.dtype))
-    return b.op("Mul", b.op("Tanh", half), b.op("Add", b.op("Exp", x), b.constant(1, x.dtype)))
+    product = b.op("Mul", b.op("Tanh", half), b.op("Add", b.op("Exp", x), b.constant(1, x.dtype)))
+    tiny = b.op("Less", b.op("Abs", x), b.constant(1e-30, x.dtype), dtype=BOOL)
+    return o.where(b, tiny, x, product)
 
 
 @equation_lowering("log1p")

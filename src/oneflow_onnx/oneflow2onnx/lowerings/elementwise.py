@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
+from oneflow_onnx.oneflow2onnx.bits import shift_bits, shift_with_sign
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.error_functions import erf, erfc
 from oneflow_onnx.oneflow2onnx.lowering import Call, Lowering, lowering
@@ -285,6 +286,19 @@ def _logarithm(b: GraphBuilder, call: Call) -> Ref:
     (x,) = call.operands
     base = 2 if call.primitive == "log2" else 10
     return b.op("Mul", b.op("Log", x), b.constant(1 / math.log(base), x.dtype))
+
+
+@lowering("shift_right")
+def _shift_right(b: GraphBuilder, call: Call) -> Ref:
+    x, count = call.operands
+    if x.dtype.kind == "u":
+        return shift_bits(b, x, count, "RIGHT")
+    return shift_with_sign(b, x, count)
+
+
+@lowering("shift_left")
+def _shift_left(b: GraphBuilder, call: Call) -> Ref:
+    return shift_bits(b, *call.operands, "LEFT")
 
 
 @lowering("erf")
