@@ -63,7 +63,7 @@ INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
 @pytest.mark.parametrize("opset", [11, None])
 @pytest.mark.parametrize("name", INTEGERS)
 def test_shifts(name, opset):
-    """By counts that are computed, and by constants: two nodes and casts."""
+    """Counts may be computed; constant ones need two casts and a shift."""
     limits = np.iinfo(name)
     x = flow.tensor(np.array([limits.min, limits.max, 77, 3, 0, 1, limits.min], name))
     counts = flow.tensor(np.array([1, 3, limits.bits - 1, limits.bits, 2, 100, 5], name))
