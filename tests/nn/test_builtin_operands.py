@@ -50,6 +50,8 @@ SHAPES = {
     "a write of several dimensions": lambda x: _C.slice_update(
         x.line, x.line, [1] * 3, [1] * 3, [1] * 3
     ),
+    "a write that broadcasts": lambda x: _C.slice_update(x.line, x.line[:1], [1], [3], [1]),
+    "a write of another rank": lambda x: _C.slice_update(x.line, x.line[None, :2], [1], [3], [1]),
     "a matrix as bias": lambda x: _C.fused_mlp(
         x.floats, [flow.ones(3, 3)], [flow.ones(2, 3)], False
     ),
@@ -64,6 +66,51 @@ SHAPES = {
 def test_shapes_that_do_not_fit_are_refused(name, x):
     with pytest.raises(RuntimeError):
         SHAPES[name](x)
+
+
+LISTS = {
+    "no parts": (lambda x: _C.split_like(x.line, [], 0), "`like` 0"),
+    "no products": (lambda x: _C.grouped_matmul([], []), "`xs` 0, `weights` 0"),
+    "one weight for two": (lambda x: _C.grouped_matmul([x.line] * 2, [x.floats]), "`weights` 1"),
+    "no biases": (lambda x: _C.grouped_matmul_bias([x.line], [x.floats], []), "`biases` 0"),
+    "no layers": (lambda x: _C.fused_mlp(x.floats, [], [], True), "`weights` 0"),
+    "no terms": (lambda x: _C.fused_weighted_sum([], []), "`in_` 0"),
+    "no features": (lambda x: _C.fused_dot_feature_interaction([]), "`features` 0"),
+    "one state": (lambda x: _C.lstm_cell(x.floats, [x.floats], x.floats, x.floats), "`hx`.* 1"),
+    "no new weights": (
+        lambda x: _C.multi_tensor_yolov5_weight_update([x.line], [], 0.9),
+        "`model_update` 0",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_without_elements_or_partners_are_refused(name, x):
+    call, message = LISTS[name]
+    with pytest.raises(RuntimeError, match=message):
+        call(x)
+
+
+def test_averages_of_too_few_new_weights_stay(x):
+    with pytest.raises(RuntimeError, match="same number"):
+        _C.multi_tensor_yolov5_weight_update([x.line, x.line], [flow.zeros(4)], 0.5)
+    assert x.line.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("axis", [-3, 2, 5])
+def test_dimensions_that_are_none_are_refused(axis, x):
+    index = flow.tensor([0])
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        _C.gather(x.floats, index, axis)
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        _C.unsorted_segment_sum(x.floats, index, axis, 1)
+
+
+@pytest.mark.parametrize("dtype", [flow.int8, flow.int32, flow.int64, flow.float16])
+def test_a_sum_like_another_tensor_has_its_dtype(dtype):
+    found = _C.reduce_sum_like(flow.ones(2, 3, dtype=dtype), flow.ones(1, 3, dtype=dtype), [0])
+    assert found.dtype is dtype
+    assert found.tolist() == [[2, 2, 2]]
 
 
 DTYPES = {

@@ -7,7 +7,8 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, int32
-from oneflow.builtins.operands import require_same_dtype
+from oneflow.base.shape import wrap_dim
+from oneflow.builtins.operands import require_lists, require_same_dtype
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factory_functions import arange, empty, full
 from oneflow.functional.elementwise.division import div
@@ -26,7 +27,7 @@ from oneflow.tensor.tensor import Tensor
 
 @function(method=False, namespace="_C")
 def reduce_sum_like(in_: Tensor, like: Tensor, axis: Sequence[int] = ()) -> Tensor:
-    """The sum over the dimensions `axis`, in the shape of `like`.
+    """The sum over the dimensions `axis`, in the shape of `like` and the dtype of `in_`.
 
     Raises:
         TypeError: the dtypes differ.
@@ -38,7 +39,7 @@ def reduce_sum_like(in_: Tensor, like: Tensor, axis: Sequence[int] = ()) -> Tens
         tensor([[2., 2., 2.]], dtype=oneflow.float32)
     """
     require_same_dtype("reduce_sum_like", x=in_, like=like)
-    return (sum_(in_, list(axis)) if axis else in_).reshape(like.shape)
+    return (sum_(in_, list(axis), dtype=in_.dtype) if axis else in_).reshape(like.shape)
 
 
 @function(method=False, namespace="_C")
@@ -64,7 +65,8 @@ def split_like(x: Tensor, like: Sequence[Tensor], axis: int) -> tuple[Tensor, ..
         axis: dimension.
 
     Raises:
-        RuntimeError: a tensor of `like` has another size than `x` in another dimension.
+        RuntimeError: `like` is empty, or a tensor of it has another size than `x` in another
+            dimension.
 
     Example:
         >>> import oneflow as flow
@@ -72,6 +74,7 @@ def split_like(x: Tensor, like: Sequence[Tensor], axis: int) -> tuple[Tensor, ..
         >>> [part.tolist() for part in parts]
         [[0, 1], [2, 3, 4]]
     """
+    require_lists("split_like", like=like)
     rank = like[0].ndim
     if not -rank <= axis < rank <= x.ndim:
         raise RuntimeError(
@@ -168,7 +171,14 @@ def slice_update(
         tensor([0., 1., 1., 0.], dtype=oneflow.float32)
     """
     require_same_dtype("slice_update", ref=ref, value=value)
-    return updated(ref if inplace else ref.clone(), value, _ranges(ref, start, stop, step))
+    ranges = _ranges(ref, start, stop, step)
+    selected = sliced(ref, ranges).shape
+    if value.shape != selected:
+        raise RuntimeError(
+            f"`slice_update`: `value` must have the shape of the part that it replaces, "
+            f"{list(selected)}, got {list(value.shape)}"
+        )
+    return updated(ref if inplace else ref.clone(), value, ranges)
 
 
 @function(method=False, namespace="_C")
@@ -255,7 +265,7 @@ def gather(x: Tensor, indices: Tensor, axis: int) -> Tensor:
         >>> flow._C.gather(flow.tensor([5.0, 6.0, 7.0]), flow.tensor([[0, 2]]), 0)
         tensor([[5., 7.]], dtype=oneflow.float32)
     """
-    axis = axis % x.ndim
+    axis = wrap_dim(axis, x.ndim)
     taken = index_select(x, axis, indices.reshape(-1))
     return taken.reshape((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
 
@@ -300,7 +310,7 @@ def unsorted_segment_sum(x: Tensor, segment_ids: Tensor, axis: int, num_segments
         tensor([2., 5., 0.], dtype=oneflow.float32)
     """
     flat = segment_ids.reshape(-1)
-    dim = axis % x.ndim
+    dim = wrap_dim(axis, x.ndim)
     before, rest = x.shape[:dim], x.shape[dim + segment_ids.ndim :]
     slices = x.reshape(*before, len(flat), *rest)
     return index_add(x.new_zeros((*before, num_segments, *rest)), dim, flat, slices)
@@ -457,7 +467,7 @@ def multi_tensor_yolov5_weight_update(
         d: how much of the averages is kept.
 
     Raises:
-        ValueError: the lists differ in length.
+        RuntimeError: the lists differ in length, or are empty.
 
     Example:
         >>> import oneflow as flow
@@ -466,6 +476,7 @@ def multi_tensor_yolov5_weight_update(
         >>> average
         tensor([0.2500, 0.2500], dtype=oneflow.float32)
     """
+    require_lists("multi_tensor_yolov5_weight_update", model=model, model_update=model_update)
     with no_grad():
         for average, new in zip(model, model_update, strict=True):
             average.mul_(d).add_(new, alpha=1 - d)

@@ -249,10 +249,15 @@ def lstm_cell(
 ) -> tuple[Tensor, ...]:
     """The next hidden and cell state of an LSTM cell; see `nn.LSTMCell`.
 
+    Raises:
+        RuntimeError: `hx` does not hold two tensors.
+
     Example:
         >>> import oneflow as flow
         >>> one = flow.ones(1, 1)
         >>> flow._C.lstm_cell(one, [one, one], flow.zeros(4, 1), flow.zeros(4, 1))[1]
         tensor([[0.5000]], dtype=oneflow.float32)
     """
+    if len(hx) != 2:
+        raise RuntimeError(f"`lstm_cell`: `hx` must be a hidden and a cell state, got {len(hx)}")
     return run_cell("LSTM", input, (hx[0], hx[1]), Weights(w_ih, w_hh, b_ih, b_hh))

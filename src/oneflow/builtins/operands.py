@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from oneflow.base.dtype import Category
 from oneflow.functional.linalg.matmul import is_autocast_pair
 from oneflow.tensor.tensor import Tensor
@@ -28,6 +31,20 @@ def require_same_shape(name: str, **operands: Tensor) -> None:
     if len({tuple(operand.shape) for operand in operands.values()}) > 1:
         found = ", ".join(f"`{key}` {list(operand.shape)}" for key, operand in operands.items())
         raise RuntimeError(f"`{name}`: all operands must have the same shape, got {found}")
+
+
+def require_lists(name: str, **lists: Sequence[Any]) -> None:
+    """Check that lists, whose elements belong together, are not empty and have one length.
+
+    Raises:
+        RuntimeError: one is empty, or they differ in length.
+    """
+    lengths = {len(elements) for elements in lists.values()}
+    if len(lengths) > 1 or 0 in lengths:
+        found = ", ".join(f"`{key}` {len(elements)}" for key, elements in lists.items())
+        raise RuntimeError(
+            f"`{name}`: lists must have at least one element, all the same number, got {found}"
+        )
 
 
 def require_rows(name: str, **operands: Tensor) -> None:

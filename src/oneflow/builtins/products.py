@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from oneflow.builtins.operands import require_lists
 from oneflow.functional.creation.factory_functions import zeros
 from oneflow.functional.elementwise.activation import gelu, relu
 from oneflow.functional.elementwise.clamp import where
@@ -78,7 +79,7 @@ def fused_matmul_bias_add_relu_dropout(
         generator: where the random numbers come from.
 
     Raises:
-        RuntimeError: the lists differ in length, or a bias is not a vector.
+        RuntimeError: the lists differ in length or are empty, or a bias is not a vector.
 
     Example:
         >>> import oneflow as flow
@@ -86,11 +87,12 @@ def fused_matmul_bias_add_relu_dropout(
         >>> flow._C.fused_matmul_bias_add_relu_dropout(flow.ones(1, 1), [w], [b], False, [0.0])
         tensor([[0.]], dtype=oneflow.float32)
     """
-    if not len(weights) == len(biases) == len(dropout_rate_list):
-        raise RuntimeError(
-            f"one bias and one dropout rate per weight are needed, got {len(weights)} weights, "
-            f"{len(biases)} biases and {len(dropout_rate_list)} rates"
-        )
+    require_lists(
+        "fused_matmul_bias_add_relu_dropout",
+        weights=weights,
+        biases=biases,
+        dropout_rate_list=dropout_rate_list,
+    )
     for bias in biases:
         if bias.ndim != 1:
             raise RuntimeError(f"each of `biases` must be a vector, got shape {list(bias.shape)}")
@@ -109,11 +111,15 @@ def fused_matmul_bias_add_relu_dropout(
 def grouped_matmul(xs: Sequence[Tensor], weights: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """``x @ weight.T`` for each pair.
 
+    Raises:
+        RuntimeError: the lists differ in length, or are empty.
+
     Example:
         >>> import oneflow as flow
         >>> flow._C.grouped_matmul([flow.ones(1, 2)], [flow.ones(3, 2)])[0]
         tensor([[2., 2., 2.]], dtype=oneflow.float32)
     """
+    require_lists("grouped_matmul", xs=xs, weights=weights)
     return tuple([linear(x, weight) for x, weight in zip(xs, weights, strict=True)])
 
 
@@ -123,11 +129,15 @@ def grouped_matmul_bias(
 ) -> tuple[Tensor, ...]:
     """``x @ weight.T + bias`` for each triple.
 
+    Raises:
+        RuntimeError: the lists differ in length, or are empty.
+
     Example:
         >>> import oneflow as flow
         >>> flow._C.grouped_matmul_bias([flow.ones(1, 2)], [flow.ones(3, 2)], [flow.ones(3)])[0]
         tensor([[3., 3., 3.]], dtype=oneflow.float32)
     """
+    require_lists("grouped_matmul_bias", xs=xs, weights=weights, biases=biases)
     return tuple([linear(*operands) for operands in zip(xs, weights, biases, strict=True)])
 
 
@@ -137,11 +147,15 @@ def fused_weighted_sum(
 ) -> Tensor:
     """The sum of tensors with weights, times `alpha`.
 
+    Raises:
+        RuntimeError: the lists differ in length, or are empty.
+
     Example:
         >>> import oneflow as flow
         >>> flow._C.fused_weighted_sum([flow.ones(1), flow.ones(1)], [2.0, 3.0], alpha=0.5)
         tensor([2.5000], dtype=oneflow.float32)
     """
+    require_lists("fused_weighted_sum", in_=in_, weights=weights)
     first, *others = [tensor * weight for tensor, weight in zip(in_, weights, strict=True)]
     return sum(others, first) * alpha
 
@@ -340,7 +354,8 @@ def fused_dot_feature_interaction(
         ``(batch, n + pairs + output_padding)``; with ``"sum"`` ``(batch, 1)``.
 
     Raises:
-        RuntimeError: another pooling, or ``"sum"`` with `output_concat` or `output_padding`.
+        RuntimeError: no features, another pooling, or ``"sum"`` with `output_concat` or
+            `output_padding`.
 
     Example:
         >>> import oneflow as flow
@@ -348,6 +363,7 @@ def fused_dot_feature_interaction(
         >>> flow._C.fused_dot_feature_interaction([features])
         tensor([[2., 0., 3.]], dtype=oneflow.float32)
     """
+    require_lists("fused_dot_feature_interaction", features=features)
     vectors = cat(list(features), 1) if len(features) > 1 else features[0]
     if pooling == "sum":
         if output_concat is not None or output_padding:
