@@ -39,6 +39,23 @@ SAVED = {
 }
 
 
+@pytest.mark.parametrize("listed", ["input", "output"])
+def test_a_configuration_that_lists_inputs_or_outputs_alone_numbers_both(listed, tmp_path):
+    graph = Difference()
+    graph(flow.zeros(2, 3), flow.zeros(2, 3))
+    flow.save(graph, tmp_path / "difference" / "1" / "model")
+    lines = CONFIG.format(backend="oneflow").replace('label_filename: "labels.txt"', "")
+    kept = [line for line in lines.splitlines() if not line.startswith(("input", "output"))]
+    kept += [line for line in lines.splitlines() if line.startswith(listed)]
+    (tmp_path / "difference" / "config.pbtxt").write_text("\n".join(kept))
+    first, second = np.float32([[1, 5, 3]]), np.float32([[0, 1, 1]])
+    with serving(tmp_path) as server:
+        status, answer = server.infer("difference", {"INPUT_1": second, "INPUT_0": first})
+    assert status == 200, answer
+    found = {output["name"]: output["data"] for output in answer["outputs"]}
+    assert found == {"OUTPUT_0": [1, 4, 2], "OUTPUT_1": [1, 6, 4]}
+
+
 @pytest.mark.parametrize("backend", SAVED)
 def test_a_repository_of_genuine_backends(backend, tmp_path):
     graph = Difference()

@@ -78,11 +78,15 @@ def has_batching(config: Any) -> bool:
 
 
 def has_numbered_tensors(config: Any) -> bool:
-    """Return true if the inputs and outputs are called by their places, ``INPUT_0`` and so on."""
-    return all(
-        bool(fields)
-        and {field.name for field in fields} == {f"{kind}_{n}" for n in range(len(fields))}
+    """Return true if what is listed of inputs and outputs is called by places, as ``INPUT_0``."""
+    listed = [
+        (kind, fields)
         for kind, fields in (("INPUT", config.input), ("OUTPUT", config.output))
+        if fields
+    ]
+    return bool(listed) and all(
+        {field.name for field in fields} == {f"{kind}_{n}" for n in range(len(fields))}
+        for kind, fields in listed
     )
 
 
