@@ -333,21 +333,55 @@ def test_loaders_of_users_begin_epochs_themselves(place):
 def test_names_that_libraries_compare_with():
     distributed = in_place_of("torch.distributed")
     assert {distributed.Backend.MPI, distributed.Backend.UCC} == {"mpi", "ucc"}
-    quantization = in_place_of("torch.ao.quantization")
-    fake = quantization.FakeQuantizeBase()
-    fake.disable_fake_quant()
-    fake.disable_observer()
-    fake.enable_observer()
-    state = {name: value.tolist() for name, value in fake.state_dict().items()}
-    assert state == {"fake_quant_enabled": [0], "observer_enabled": [1]}
-    with pytest.raises(NotImplementedError, match="`ObserverBase` needs `forward`"):
-        quantization.ObserverBase(torch.qint8)(flow.ones(1))
     dispatch = in_place_of("torch.utils._python_dispatch")
     assert not dispatch.is_traceable_wrapper_subclass(flow.ones(1))
     with pytest.raises(NotImplementedError, match="__torch_function__"):
         dispatch.TorchDispatchMode()
     with pytest.raises(NotImplementedError, match="fully_shard"):
         in_place_of("torch.distributed.optim").ZeroRedundancyOptimizer([])
+
+
+QUANTIZATION = (torch.ao.quantization, in_place_of("torch.ao.quantization"))
+
+
+@pytest.mark.parametrize("quantization", QUANTIZATION)
+@pytest.mark.parametrize("name", ["ObserverBase", "FakeQuantizeBase"])
+def test_bases_of_quantization_are_abstract(quantization, name):
+    base = getattr(quantization, name)
+    arguments = [torch.qint8] if name == "ObserverBase" else []
+    with pytest.raises(TypeError, match=r"abstract class.*calculate_qparams"):
+        base(*arguments)
+    with pytest.raises(TypeError, match=r"abstract class .* calculate_qparams"):
+        type("Half", (base,), {"forward": lambda self, x: x})(*arguments)
+
+
+def _concrete(base):
+    """A class with the methods that a base of quantization leaves to it."""
+    methods = {"forward": lambda self, x: x, "calculate_qparams": lambda self: (1.0, 0)}
+    return type("Concrete", (base,), methods)
+
+
+@pytest.mark.parametrize("quantization", QUANTIZATION)
+def test_factories_of_observers_keep_arguments(quantization):
+    observer = _concrete(quantization.ObserverBase)
+    counts = iter(range(9))
+    factory = observer.with_args(is_dynamic=True).with_callable_args(dtype=lambda: next(counts))
+    made = [factory(), factory(), factory(dtype="given"), factory.with_args(is_dynamic=False)()]
+    found = [(observer.dtype, observer.is_dynamic) for observer in made]
+    assert found == [(0, True), (1, True), ("given", True), (2, False)]
+    made = observer.with_callable_args(dtype=lambda: 7).with_args(is_dynamic=True)()
+    assert (made.dtype, made.is_dynamic) == (7, True)
+    assert repr(observer.with_args(dtype=1)).endswith("dtype=1){}")
+
+
+@pytest.mark.parametrize("quantization", QUANTIZATION)
+def test_modules_that_round_have_switches(quantization):
+    fake = _concrete(quantization.FakeQuantizeBase).with_args()()
+    fake.disable_fake_quant()
+    fake.disable_observer()
+    fake.enable_observer()
+    state = {name: value.tolist() for name, value in fake.state_dict().items()}
+    assert state == {"fake_quant_enabled": [0], "observer_enabled": [1]}
 
 
 def test_wrappers_of_optimizers_ask_for_hooks() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 import oneflow as flow
@@ -23,7 +26,38 @@ class DeQuantStub(QuantStub):
     """The identity, which marks where a model's quantized part ends."""
 
 
-class ObserverBase(flow.nn.Module):
+class _Factory:
+    """A function that makes an object with further arguments at each call.
+
+    Args:
+        make: the class, or a factory with fewer arguments.
+        arguments: functions by the names of the arguments that they compute at each call.
+    """
+
+    def __init__(
+        self, make: Callable[..., Any], arguments: dict[str, Callable[[], Any]] | None = None
+    ) -> None:
+        self._make, self._arguments = make, arguments or {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        computed = {
+            name: compute() for name, compute in self._arguments.items() if name not in kwargs
+        }
+        return self._make(*args, **computed, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"{self._make!r}{self._arguments!r}"
+
+    def with_args(self, **kwargs: Any) -> _Factory:
+        """Return a factory with further arguments."""
+        return _Factory(partial(self, **kwargs))
+
+    def with_callable_args(self, **kwargs: Callable[[], Any]) -> _Factory:
+        """Return a factory with further arguments that functions compute at each call."""
+        return _Factory(self._make, {**self._arguments, **kwargs})
+
+
+class ObserverBase(ABC, flow.nn.Module):
     """The base of modules that watch what passes, and say how to quantize it.
 
     Args:
@@ -35,22 +69,45 @@ class ObserverBase(flow.nn.Module):
         super().__init__()
         self.dtype, self.is_dynamic = dtype, is_dynamic
 
+    @abstractmethod
     def forward(self, x: flow.Tensor) -> flow.Tensor:
         """Watch a tensor, and return it."""
-        raise NotImplementedError(f"`{type(self).__name__}` needs `forward`")
 
+    @abstractmethod
     def calculate_qparams(self, **kwargs: Any) -> Any:
         """Return scale and zero point."""
-        raise NotImplementedError(f"`{type(self).__name__}` needs `calculate_qparams`")
+
+    @classmethod
+    def with_args(cls, **kwargs: Any) -> _Factory:
+        """Return a factory of observers with these arguments."""
+        return _Factory(cls).with_args(**kwargs)
+
+    @classmethod
+    def with_callable_args(cls, **kwargs: Callable[[], Any]) -> _Factory:
+        """Return a factory of observers with arguments that functions compute at each call."""
+        return _Factory(cls).with_callable_args(**kwargs)
 
 
-class FakeQuantizeBase(flow.nn.Module):
+class FakeQuantizeBase(ABC, flow.nn.Module):
     """The base of modules that round values as their quantized types would, switched by buffers."""
 
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("fake_quant_enabled", flow.tensor([1], dtype=flow.uint8))
         self.register_buffer("observer_enabled", flow.tensor([1], dtype=flow.uint8))
+
+    @abstractmethod
+    def forward(self, x: flow.Tensor) -> flow.Tensor:
+        """Watch a tensor, and return it rounded."""
+
+    @abstractmethod
+    def calculate_qparams(self, **kwargs: Any) -> Any:
+        """Return scale and zero point."""
+
+    @classmethod
+    def with_args(cls, **kwargs: Any) -> _Factory:
+        """Return a factory of such modules with these arguments."""
+        return _Factory(cls).with_args(**kwargs)
 
     def enable_fake_quant(self, enabled: bool = True) -> None:
         """Let it round, or not."""
