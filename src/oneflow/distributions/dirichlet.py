@@ -11,6 +11,8 @@ from oneflow.distributions.exp_family import ExponentialFamily
 from oneflow.distributions.gamma import standard_gamma
 from oneflow.functional.elementwise.binary import xlogy
 from oneflow.functional.index.search import one_hot
+from oneflow.functional.nn.softmax import softmax
+from oneflow.functional.random.creation import rand_like
 from oneflow.tensor.tensor import Tensor
 
 
@@ -59,9 +61,12 @@ class Dirichlet(ExponentialFamily):
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw; gradients flow to the parameters."""
         concentration = self.concentration.expand(self._extended_shape(sample_shape))
-        # In double precision hardly any are too small to be told from each other.
-        sizes = standard_gamma(concentration.double())
-        shares, limits = sizes / sizes.sum(-1, True), finfo(concentration.dtype)
+        # Half of the gammas of concentration 1e-3 are too small for double precision, their
+        # logarithms are not: Gamma(k) is Gamma(k + 1) times U^(1/k) for a uniform U in (0, 1].
+        k = concentration.double()
+        uniform = 1 - rand_like(k)
+        shares = softmax(standard_gamma(k + 1).log() + uniform.log() / k, -1)
+        limits = finfo(concentration.dtype)
         return shares.to(concentration.dtype).clamp(limits.tiny, 1 - limits.eps / 2)
 
     def log_prob(self, value: Tensor) -> Tensor:
