@@ -7,6 +7,8 @@ import pytest
 
 import oneflow as flow
 from oneflow import nn
+from oneflow.serving.model_config import ConfigError, read_config, read_labels
+from oneflow.serving.model_graph import load_version
 from tests.serving.helpers import serving
 
 CONFIG = """
@@ -54,6 +56,20 @@ def test_a_configuration_that_lists_inputs_or_outputs_alone_numbers_both(listed,
     assert status == 200, answer
     found = {output["name"]: output["data"] for output in answer["outputs"]}
     assert found == {"OUTPUT_0": [1, 4, 2], "OUTPUT_1": [1, 6, 4]}
+
+
+@pytest.mark.parametrize("state", [[1], None, {"a": 1}, {"files": None}, {"files": {}}])
+def test_files_that_are_no_state_of_a_graph_are_refused(state, tmp_path):
+    flow.save(state, tmp_path / "model")
+    with pytest.raises(RuntimeError, match="`runtime_state_dict`"):
+        load_version(tmp_path)
+
+
+def test_names_of_label_files_that_no_folder_can_have_are_refused(tmp_path):
+    name = "a" * 5000
+    (tmp_path / "config.pbtxt").write_text(f'output {{ name: "x" label_filename: "{name}" }}')
+    with pytest.raises(ConfigError, match="too long"):
+        read_labels(tmp_path, read_config(tmp_path))
 
 
 @pytest.mark.parametrize("backend", SAVED)

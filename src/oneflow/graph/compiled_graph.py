@@ -24,11 +24,17 @@ def graph_of_state(state_dict: Mapping[str, Any]) -> SavedGraph:
     """Return the graph in what `CompiledGraph.runtime_state_dict` returned.
 
     Raises:
-        KeyError: it is something else.
-        RuntimeError: the steps are damaged or were compiled for another kind of device.
+        RuntimeError: it is something else, or the steps are damaged or were compiled for another
+            kind of device.
     """
+    files = state_dict.get(_FILES) if isinstance(state_dict, Mapping) else None
+    if not isinstance(files, Mapping) or not files:
+        raise RuntimeError(
+            "`state_dict` must be what `runtime_state_dict` of a graph returned, with its "
+            f"`{_FILES}`, got {type(state_dict).__name__}"
+        )
     with tempfile.TemporaryDirectory() as parent:
-        for name, content in state_dict[_FILES].items():
+        for name, content in files.items():
             file = Path(parent, name)
             if Path(parent).resolve() not in file.resolve().parents:
                 raise RuntimeError(f"`{name}` is no file of a graph")
@@ -272,9 +278,8 @@ class CompiledGraph:
             warmup_with_run: accepted; nothing runs before the first call.
 
         Raises:
-            KeyError: it is something else.
-            RuntimeError: this graph was compiled already, or the steps are damaged or were compiled
-                for another kind of device.
+            RuntimeError: this graph was compiled already, the state is something else, or its
+                steps are damaged or were compiled for another kind of device.
         """
         if self._steps:
             raise RuntimeError(

@@ -63,9 +63,9 @@ def read_labels(folder: Path, config: Any) -> dict[str, list[str]]:
         name = output.label_filename
         if not name:
             continue
-        if Path(name).name != name or not (folder / name).is_file():
-            raise ConfigError(f"`label_filename` of output `{output.name}`: no file {name!r}")
         try:
+            if Path(name).name != name or not (folder / name).is_file():
+                raise ConfigError(f"`label_filename` of output `{output.name}`: no file {name!r}")
             labels[output.name] = (folder / name).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"`{folder / name}`: {error}") from error
