@@ -53,7 +53,10 @@ def lookup_plan(chip):
         return plan_graph(Lookup(table), tokens, compile=False, chip=chip)
 
 
-@pytest.mark.parametrize(("arguments", "shown"), SEARCH.findall(PAGE.read_text(encoding="utf-8")))
+SEARCHES = SEARCH.findall(PAGE.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("arguments", "shown"), SEARCHES, ids=range(len(SEARCHES)))
 def test_the_page_shows_a_search(arguments, shown, capsys):
     main(arguments.split())
     assert capsys.readouterr().out == shown

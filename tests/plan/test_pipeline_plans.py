@@ -61,7 +61,7 @@ def test_bubbles_are_those_of_the_formula(stages, micro_batches):
 def test_what_stages_send_and_keep():
     stages = plan_of(3, 4).contents.pipeline.stages
     part = ROWS // 2 * WIDTH * 4
-    assert [stage.forwarded for stage in stages] == [part, 2 * part, part]
+    assert [stage.bytes_sent for stage in stages] == [part, 2 * part, part]
     assert [stage.micro_batches for stage in stages] == [3, 2, 1]
     # Each keeps the input of its product for the backward pass, and little besides.
     kept = [stage.kept / (part / 4) for stage in stages]
@@ -85,7 +85,7 @@ def test_memory_is_that_of_the_fullest_stage():
     plan = plan_of(3, 4)
     peaks = [stage.model.memory.peak for stage in plan.contents.pipeline.stages]
     assert plan.account.memory.peak == max(peaks)
-    given = plan.contents.pipeline.fullest.model.memory.arguments
+    given = plan.contents.pipeline.largest_stage.model.memory.arguments
     assert sum(plan.contents.input_bytes().values()) == given
 
 

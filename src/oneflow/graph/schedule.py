@@ -80,13 +80,13 @@ def timeline(
         duration: of a task.
         delay: the time between a task and one that depends on it, by the indices of both.
     """
-    delays = delay or {}
+    latency = delay or {}
     ends: dict[int, float] = {}
     free: dict[int, float] = defaultdict(float)
     slots = []
     for slot in order:
         task = tasks[slot.task]
-        waits = [ends[need] + delays.get((need, slot.task), 0.0) for need in task.dependencies]
+        waits = [ends[need] + latency.get((need, slot.task), 0.0) for need in task.dependencies]
         waits += [free[rank] for rank in task.placement.flat]
         start = max(waits)
         ends[slot.task] = end = start + duration(task)

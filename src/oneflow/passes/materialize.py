@@ -68,10 +68,10 @@ def _values_to_store(program: Program) -> set[int]:
         steps = own + sum(repeated.get(number, 0) for number in set(instruction.operands))
         for number, spec in zip(instruction.results, operation.out_specs, strict=True):
             if spec.numel < _LARGE:
-                pays = own > 0 and steps >= _MANY_STEPS
+                store = own > 0 and steps >= _MANY_STEPS
             else:
-                pays = is_fusible and number in read_from_memory
-            if pays and users[number] > 1:
+                store = is_fusible and number in read_from_memory
+            if store and users[number] > 1:
                 stored.add(number)
             else:
                 repeated[number] = min(steps, _MANY_STEPS)

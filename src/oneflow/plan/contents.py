@@ -46,7 +46,7 @@ class PlanContents:
         work: the kernels of the program that XLA compiled for the chip.
         largest: the largest values on a device when its memory is used most, by the model.
         pipeline: its stages, if it is on several placements. `model` and `xla` have the memory of
-            the fullest stage then, the mean of operations, and the collectives of the stage that
+            the largest stage then, the mean of operations, and the collectives of the stage that
             sends most; `seconds` what the stage with most work computes, and the rest of the step.
     """
 
@@ -74,8 +74,8 @@ class PlanContents:
         return "computing", "exchanging and waiting" if self.pipeline else "exchanging"
 
     def input_bytes(self) -> dict[str, int]:
-        """The bytes of the inputs on each device, in the fullest stage of a pipeline, by kind."""
-        stage = self.pipeline.stages.index(self.pipeline.fullest) if self.pipeline else 0
+        """The bytes of the inputs on each device, in the largest stage of a pipeline, by kind."""
+        stage = self.pipeline.stages.index(self.pipeline.largest_stage) if self.pipeline else 0
         sums = dict.fromkeys(KINDS, 0)
         for row in self.inputs:
             if row.stage == stage:
@@ -102,6 +102,7 @@ def contents_of(step: StepProgram, compile: bool = True, chip: Chip | None = Non
     xla_skip_reason = _xla_skip_reason(step, compile, chip)
     asks_xla = not xla_skip_reason
     costs = (_pipeline_costs if step.pipeline else _costs)(step, asks_xla, chip)
+    stage = costs.pipeline.largest_stage.placement if costs.pipeline else None
     return PlanContents(
         step.name,
         step.placement,
@@ -113,7 +114,7 @@ def contents_of(step: StepProgram, compile: bool = True, chip: Chip | None = Non
         xla_skip_reason,
         chip,
         costs.work,
-        tuple(largest_values(step, costs.pipeline.fullest.placement if costs.pipeline else None)),
+        tuple(largest_values(step, stage)),
         costs.pipeline,
     )
 
@@ -157,7 +158,7 @@ def _pipeline_costs(step: StepProgram, asks_xla: bool, chip: Chip | None) -> _Co
     kind = chip or chip_of_type(step.placement.type)
     compile = functools.partial(compiled, chip=chip) if asks_xla else None
     plan = plan_pipeline(step.pipeline, kind, compile)
-    return _Costs(plan.model(), plan.parts, plan.xla(), plan.fullest.work, plan)
+    return _Costs(plan.model(), plan.parts, plan.xla(), plan.largest_stage.work, plan)
 
 
 def _xla_skip_reason(step: StepProgram, compile: bool, chip: Chip | None) -> str:

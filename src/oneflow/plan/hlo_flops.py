@@ -79,18 +79,18 @@ def _product_flops(instruction: HloInstruction, computation: Computation) -> int
 
 
 def _convolution_flops(
-    instruction: HloInstruction, computation: Computation, roles: tuple[str, str, str]
+    instruction: HloInstruction, computation: Computation, names: tuple[str, str, str]
 ) -> int:
     labels, window = _LABELS.search(instruction.text), _WINDOW.search(instruction.text)
     assert labels is not None
-    named = {
+    shapes = {
         "lhs": _shape(instruction.operands[0], computation),
         "rhs": _shape(instruction.operands[1], computation),
         "result": shapes_of(instruction.shapes)[0],
     }
     given, kernel, output = (
-        dict(zip(letters, named[role], strict=True))
-        for letters, role in zip(labels.groups(), roles, strict=True)
+        dict(zip(letters, shapes[name], strict=True))
+        for letters, name in zip(labels.groups(), names, strict=True)
     )
     fields = dict(part.split("=") for part in window[1].split()) if window else {}
     pairs = 1

@@ -38,7 +38,7 @@ class StagePlan:
         work: the kernels of the tasks that XLA compiled for a chip.
         kept: the most bytes of activations that it keeps between tasks.
         micro_batches: the most micro batches of which it keeps activations.
-        forwarded: bytes that it sends to other stages.
+        bytes_sent: bytes that it sends to other stages.
         seconds: the time of computation and of collectives, by the model.
         idle: the part of the step in which it waits.
     """
@@ -49,7 +49,7 @@ class StagePlan:
     work: ProgramAccount | None
     kept: int
     micro_batches: int
-    forwarded: int
+    bytes_sent: int
     seconds: tuple[float, float]
     idle: float
 
@@ -72,7 +72,7 @@ class PipelinePlan:
     seconds: float
 
     @property
-    def fullest(self) -> StagePlan:
+    def largest_stage(self) -> StagePlan:
         """The stage that needs most memory on a device."""
         return max(self.stages, key=lambda stage: stage.estimate.memory.peak)
 
@@ -88,17 +88,17 @@ class PipelinePlan:
 
     def xla(self) -> CostEstimate | None:
         """XLA's estimate of the whole; see `_of_all`."""
-        estimates = [(stage.placement.size, stage.xla) for stage in self.stages if stage.xla]
-        return _of_all(estimates) if estimates else None
+        costs = [(stage.placement.size, stage.xla) for stage in self.stages if stage.xla]
+        return _of_all(costs) if costs else None
 
 
-def _of_all(estimates: list[tuple[int, CostEstimate]]) -> CostEstimate:
-    """The memory of the fullest stage, the mean of operations, collectives of who sends most."""
-    fullest = max((estimate for _, estimate in estimates), key=lambda given: given.memory.peak)
-    busiest = max((estimate for _, estimate in estimates), key=lambda given: given.sent)
-    size = sum(count for count, _ in estimates)
-    flops = sum(count * estimate.flops for count, estimate in estimates) / size
-    return CostEstimate(fullest.by, fullest.memory, flops, busiest.collectives)
+def _of_all(costs: list[tuple[int, CostEstimate]]) -> CostEstimate:
+    """The memory of the largest stage, the mean of operations, collectives of who sends most."""
+    peak = max((estimate for _, estimate in costs), key=lambda given: given.memory.peak)
+    largest = max((estimate for _, estimate in costs), key=lambda given: given.sent)
+    size = sum(count for count, _ in costs)
+    flops = sum(count * estimate.flops for count, estimate in costs) / size
+    return CostEstimate(peak.by, peak.memory, flops, largest.collectives)
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class _Planning:
                 known[key] = self._costs_of(run)
             self._costs[run.task] = known[key]
         tasks = pipeline.partition.tasks
-        self._slots = timeline(tasks, pipeline.order, self._duration, self._delays())
+        self._slots = timeline(tasks, pipeline.order, self._duration, self._latency())
         self._live = pipeline.live_bytes()
 
     def _costs_of(self, run: TaskRun) -> _TaskCosts:
@@ -195,22 +195,22 @@ class _Planning:
         transfers = self._pipeline.partition.transfer_by_result.values()
         return (transfer for transfer in transfers if transfer.before.device is stage)
 
-    def _delays(self) -> dict[tuple[int, int], float]:
+    def _latency(self) -> dict[tuple[int, int], float]:
         """The time of the transfers between two tasks, by their indices."""
         transfers = self._pipeline.partition.transfer_by_result
-        delays: dict[tuple[int, int], float] = defaultdict(float)
+        latency: dict[tuple[int, int], float] = defaultdict(float)
         for index, task in enumerate(self._pipeline.partition.tasks):
             for number in task.inputs:
                 while (transfer := transfers.get(number)) is not None:
                     if transfer.producer is not None:
-                        delays[transfer.producer, index] += self._transfer_seconds(transfer)
+                        latency[transfer.producer, index] += self._transfer_seconds(transfer)
                     number = transfer.source
-        return delays
+        return latency
 
     def _transfer_seconds(self, transfer: Transfer) -> float:
         before, after = transfer.before.device, transfer.after.device
         pairs = zip(before.flat, after.flat, strict=False)
-        rate = min(self._chip.rate_between(sender, receiver) for sender, receiver in pairs)
+        rate = min(self._chip.rate_between(source, target) for source, target in pairs)
         return self._chip.latency + _bytes_of(transfer) / rate
 
     def _estimate(self, stage: Placement, parts: list[CostEstimate]) -> CostEstimate:
@@ -233,10 +233,10 @@ class _Planning:
         program = self._pipeline.program
         specs = program.spec_table()
         arguments = sum(shard_bytes(spec) for spec in program.inputs if spec.device is stage)
-        replacing = set(self._pipeline.replaced_by.values())
+        updated = set(self._pipeline.replaced_by.values())
         outputs = [
             shard_bytes(specs[number])
-            for number in set(self._pipeline.partition.outputs) - replacing
+            for number in set(self._pipeline.partition.outputs) - updated
             if specs[number].device is stage
         ]
         return Memory(arguments, sum(outputs), temporary)

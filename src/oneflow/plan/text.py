@@ -63,10 +63,10 @@ def _sums(contents: PlanContents) -> list[str]:
     ]
     rows += _chip_rows(contents)
     lines = table_lines(["each device, each step", *(column.by for column in columns)], rows)
-    return [*lines, *_sources(contents), *_meaning(contents)]
+    return [*lines, *_sources(contents), *_description(contents)]
 
 
-def _meaning(contents: PlanContents) -> list[str]:
+def _description(contents: PlanContents) -> list[str]:
     """The stages of which the sums are, if there are several."""
     if contents.pipeline is None:
         return []
@@ -84,7 +84,7 @@ STAGE_COLUMNS: dict[str, Callable[[StagePlan], str]] = {
     "micro batches": lambda stage: str(stage.micro_batches),
     "computes": lambda stage: flops_text(stage.estimate.flops),
     "sends": lambda stage: bytes_text(stage.estimate.sent),
-    "to stages": lambda stage: bytes_text(stage.forwarded),
+    "to stages": lambda stage: bytes_text(stage.bytes_sent),
     "computing": lambda stage: seconds_text(stage.seconds[0]),
     "exchanging": lambda stage: seconds_text(stage.seconds[1]),
     "waits": lambda stage: f"{stage.idle:.0%}",

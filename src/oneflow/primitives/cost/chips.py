@@ -69,9 +69,9 @@ class Chip:
             return self.link
         return min(self.link, self.network * max(self.node_size // stride, 1))
 
-    def rate_between(self, sender: int, receiver: int) -> float:
+    def rate_between(self, source: int, target: int) -> float:
         """The bytes per second from one chip to another, by their ranks."""
-        is_same_node = sender // self.node_size == receiver // self.node_size
+        is_same_node = source // self.node_size == target // self.node_size
         return self.link if is_same_node else self.network
 
     def slowed(self, factor: float, latency: float | None) -> Chip:
