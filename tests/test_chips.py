@@ -27,7 +27,7 @@ GOLDEN = {
     ("sdpa", "h100"): (3, 164.4),
     ("sdpa_gqa", "h100"): (3, 114.0),
     ("written_block", "h100"): (57, 2050.0),
-    ("padded_attention", "h100"): (24, 609.3),
+    ("padded_attention", "h100"): (17, 2544.0),
     ("experts", "h100"): (20, 8036.3),
     ("experts", "v5e"): (53, 1208.0),
     ("dropout", "h100"): (4, 201.4),

@@ -6,7 +6,7 @@ batches: ``bqhd,bkhd->bhqk``. Transposes bring them into the order of `matmul`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from oneflow.passes.program_builder import ProgramBuilder
@@ -43,14 +43,31 @@ class Product(NamedTuple):
     is_swapped: bool
 
 
-def with_products(program: Program) -> Program:
-    """Return the program with `matmul` in place of each `einsum` that is a product of batches."""
-    found = {
+def products_of(program: Program) -> dict[int, Product]:
+    """The products of batches that are written as `einsum`, by the number of the first result."""
+    return {
         instruction.results.start: product
         for instruction in program.instructions
         if (product := _product_of(instruction.operation)) is not None
     }
-    return _ProductBuilder(program, found).run() if found else program
+
+
+def with_products(
+    program: Program, products: Mapping[int, Product]
+) -> tuple[Program, dict[int, int]]:
+    """Put `matmul` in place of some of a program's `einsum` operations.
+
+    Args:
+        program: the program.
+        products: those of `products_of` that are rewritten.
+
+    Returns:
+        The program, and for the result of each new `matmul` what it was in `products`.
+    """
+    if not products:
+        return program, {}
+    builder = _ProductBuilder(program, products)
+    return builder.run(), builder.sources
 
 
 def _product_of(operation: Operation) -> Product | None:
@@ -61,7 +78,7 @@ def _product_of(operation: Operation) -> Product | None:
     elif primitive is not einsum:
         return None
     inputs, output = attributes["inputs"], attributes["output"]
-    if len(inputs) != 2:
+    if len(inputs) != 2 or not _is_real(operation):
         return None
     left, right = map(set, inputs)
     batch = tuple(label for label in inputs[0] if label in right and label in output)
@@ -77,6 +94,12 @@ def _product_of(operation: Operation) -> Product | None:
     return Product(inputs[1], inputs[0], output, batch, column, row, summed, is_swapped=True)
 
 
+def _is_real(operation: Operation) -> bool:
+    """Return whether all is of one floating-point dtype: gradients of others are conjugated."""
+    dtypes = {spec.dtype for spec in (*operation.in_specs, *operation.out_specs)}
+    return len(dtypes) == 1 and dtypes.pop().is_floating_point
+
+
 def _broadcasts(operation: Operation, inputs: Sequence[Labels]) -> bool:
     """Return whether a label has two sizes."""
     sizes: dict[int, int] = {}
@@ -88,11 +111,16 @@ def _broadcasts(operation: Operation, inputs: Sequence[Labels]) -> bool:
 
 
 class _ProductBuilder(ProgramBuilder):
-    """One program whose products are being rewritten."""
+    """One program whose products are being rewritten.
 
-    def __init__(self, old: Program, found: dict[int, Product]) -> None:
+    Attributes:
+        sources: the first result of the old instruction that each product comes from.
+    """
+
+    def __init__(self, old: Program, found: Mapping[int, Product]) -> None:
         super().__init__(old)
         self._found = found
+        self.sources: dict[int, int] = {}
         # Values in another order of dimensions, by what they were and this order.
         self._moved: dict[tuple[int, tuple[int, ...]], int] = {}
 
@@ -111,6 +139,7 @@ class _ProductBuilder(ProgramBuilder):
     def _append_product(self, instruction: Instruction, product: Product) -> None:
         left, right = self._operands(instruction, product)
         (result,) = self.apply(matmul, [left, right], {}, instruction.scope)
+        self.sources[result] = instruction.results.start
         order = (*product.batch, product.row, product.column)
         self.new[instruction.results[0]] = self._moved_to(result, order, product.output)
 
@@ -129,6 +158,7 @@ class _ProductBuilder(ProgramBuilder):
                 operands = [self._exchanged(left), gradient]
                 order, labels = (*batch, summed, column), product.right
             (made,) = self.apply(matmul, operands, {}, scope)
+            self.sources[made] = instruction.results.start
             self.new[result] = self._moved_to(made, order, labels)
 
     def _operands(self, instruction: Instruction, product: Product) -> tuple[int, int]:

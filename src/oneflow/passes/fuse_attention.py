@@ -3,8 +3,9 @@
 The matrix of weights does not exist then. Programs for CPUs, which have no such kernel, stay as
 they are, and so does what the kernels of GPUs and TPUs do not know: dropout and single precision on
 GPUs, masks on TPUs except the causal one that the program makes itself. Values that are not finite
-stay so: see `attention_written`. Two masks become one; where one is chosen by `where` with a finite
-score, and another is added, gradients of queries that see no key reach hidden keys, too.
+stay so: see `attention_written`. Two masks become one. Where one is chosen by `where` and another
+is added, that is so without gradients only, or if the first one is causal: of a query without a
+key, a choice stops gradients, and a sum does not.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from oneflow.base.dtype import float64, int64
 from oneflow.passes.attention_pattern import AttentionFinder, Mask, Scores, WrittenAttention
 from oneflow.passes.dead_code import eliminate_dead_code
-from oneflow.passes.einsum_products import with_products
+from oneflow.passes.einsum_products import products_of, with_products
 from oneflow.passes.known_values import KnownValues
 from oneflow.passes.program_builder import ProgramBuilder, operation_of
 from oneflow.primitives.operators.attention import attention, attention_backward, is_fused
@@ -56,16 +57,30 @@ def fuse_attention(program: Program, numbers: Mapping[int, Any]) -> Program:
         program: a program with its gradients.
         numbers: its run-time numbers that are the same in every run.
     """
-    products = with_products(program)
-    known = KnownValues(products, numbers)
-    places = (_call(place, known) for place in AttentionFinder(products, known))
+    products = products_of(program)
+    while True:
+        rewritten, sources = with_products(program, products)
+        fused, calls = _fused(rewritten, KnownValues(rewritten, numbers))
+        if not calls:
+            return program
+        starts = {start for call in calls for start in call.found.instructions}
+        used = {source for result, source in sources.items() if result in starts}
+        if used == products.keys():
+            return eliminate_dead_code(fused)
+        # An `einsum` that is no part of attention stays as it is.
+        products = {start: products[start] for start in used}
+
+
+def _fused(program: Program, known: KnownValues) -> tuple[Program, list[_Call]]:
+    """A program with the primitive wherever there is a kernel, and its calls."""
+    places = (_call(place, known) for place in AttentionFinder(program, known))
     calls = [call for call in places if call is not None]
     while calls:
         try:
-            return eliminate_dead_code(_AttentionBuilder(products, calls).run())
+            return _AttentionBuilder(program, calls).run(), calls
         except _NoKernelError as error:
             calls.remove(error.call)
-    return program
+    return program, calls
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +117,9 @@ def _call(found: WrittenAttention, known: KnownValues) -> _Call | None:
     fills = {mask.fill for mask in masks if not mask.is_added}
     is_added = any(mask.is_added for mask in masks)
     if len(found.scores.masks) > 1 and not _are_one(fills, causal is not None, is_added):
+        return None
+    # A query without a key gets gradients through a sum, and none through a choice.
+    if is_added and fills and found.gradients is not None:
         return None
     attributes = {
         "scale": found.scores.scale,
@@ -241,6 +259,8 @@ class _AttentionBuilder(ProgramBuilder):
         number, dtype = self.new[mask.hidden], self.specs[like].dtype
         if self.specs[number].dtype is dtype:
             return number
+        if math.isfinite(mask.fill):
+            raise RuntimeError(f"{dtype} may not have the score {mask.fill}")
         return self.apply(cast, [number], {"dtype": dtype}, scope)[0]
 
     def _transposed(self, number: int, scope: str) -> int:

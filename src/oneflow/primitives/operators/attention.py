@@ -152,7 +152,10 @@ def backward(form: AttentionForm):
                 g, result = (jnp.where(unseen, 0, x).astype(x.dtype) for x in (g, result))
             operands = (g, grad_lse, q, k, v, numbers, result, lse, mask, flags, shard)
             grads = attention_gradients(form, *operands)
-            return grads if unseen is None else written_gradients(grads, unseen, mask)
+            if unseen is None:
+                return grads
+            first = 0 if shard is None else shard.offsets[-2]
+            return written_gradients(grads, unseen, mask, causal, first)
         groups = k.shape[-3]
         grad_rows, rows = (
             None if x is None else _by_group(x[..., None], groups)[..., 0] for x in (grad_lse, lse)

@@ -23,20 +23,26 @@ def written_result(result: Any, lse: Any, values: Any, causal: bool) -> tuple[An
     return jnp.where(is_unseen(lse), jnp.nan, result).astype(result.dtype), lse
 
 
-def written_gradients(gradients: tuple, unseen: Any, mask: Any) -> tuple:
+def written_gradients(gradients: tuple, unseen: Any, mask: Any, causal: bool, first: Any) -> tuple:
     """The gradients of queries, keys and values when weights of `unseen` queries are NaN.
 
-    A mask of truth values is a choice, which stops the gradients of the scores that it hides.
+    A mask of truth values is a choice, which stops the gradients of the scores that it hides, and
+    so is the causal one.
 
     Args:
         gradients: with zeros for queries that see no key.
         unseen: these queries.
         mask: the mask, or None.
+        causal: whether a query sees the keys up to its own position only.
+        first: the position of the first query.
     """
     dq, dk, dv, *others = gradients
     any_unseen = jnp.any(unseen, -2, keepdims=True)
     dv = jnp.where(any_unseen, jnp.nan, dv).astype(dv.dtype)
     if mask is None or mask.dtype != bool:
         dq = jnp.where(unseen, jnp.nan, dq).astype(dq.dtype)
+        if causal:
+            rows, keys = jnp.arange(dq.shape[-2])[:, None] + first, jnp.arange(dk.shape[-2])
+            any_unseen = jnp.any(unseen & (keys <= rows), -2)[..., None]
         dk = jnp.where(any_unseen, jnp.nan, dk).astype(dk.dtype)
     return (dq, dk, dv, *others)
