@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import enum
 import io
 import pickle
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, BinaryIO
 
 from oneflow.checkpoint.load_errors import UnsafePickleError
+from oneflow.checkpoint.pickle_reader import PickleReader
 from oneflow.functional.shape.complex_parts import ComplexPart
 from oneflow.module.buffer import Buffer
 from oneflow.module.parameter import Parameter
@@ -96,8 +99,26 @@ def of_class(kind: type[Tensor], plain: Tensor) -> Tensor:
     return plain if issubclass(kind, Parameter) else plain.as_subclass(kind)
 
 
-# Attributes of tensors are plain data, or else name something that is not in this table.
-_OF_TENSORS = {(item.__module__, item.__qualname__): item for item in (Tensor, Parameter, of_class)}
+@dataclass(frozen=True)
+class _TensorKind:
+    """Mark for the name of a class of tensors in a file without trust; it is no class."""
+
+    type: type[Tensor]
+
+
+def _names_of_tensors(tensors: list[Tensor]) -> dict[tuple[str, str], Any]:
+    """Return what the names that `dump` writes for tensors stand for in a file without trust."""
+    known = {id(tensor) for tensor in tensors}
+
+    def make(kind: Any, plain: Any) -> Tensor:
+        if id(plain) not in known:
+            raise UnsafePickleError("it makes a tensor of something that is no tensor in the file")
+        return of_class(kind.type if isinstance(kind, _TensorKind) else kind, plain)
+
+    kinds = {
+        (kind.__module__, kind.__qualname__): _TensorKind(kind) for kind in (Tensor, Parameter)
+    }
+    return {**kinds, (of_class.__module__, of_class.__qualname__): make}
 
 
 def load(data: Mapping[str, Any], decode: Callable[[Any], Tensor]) -> Any:
@@ -111,16 +132,98 @@ def load(data: Mapping[str, Any], decode: Callable[[Any], Tensor]) -> Any:
         UnsafePickleError: the file is not trusted, and names something that is not declared safe.
     """
     tensors = [decode(tensor) for tensor in data["tensors"]]
+    if not all(isinstance(tensor, Tensor) for tensor in tensors):
+        raise ValueError("a pickle refers to something that is no tensor")
     content = io.BytesIO(base64.b64decode(data["pickled"]))
-    return Unpickler(content, _OF_TENSORS, tensors.__getitem__).load()
+    # A trusted file's names lead to the classes themselves.
+    table = {} if _IS_TRUSTED.get() else _names_of_tensors(tensors)
+    return read(content, table, tensors.__getitem__)
 
 
-class Unpickler(pickle.Unpickler):
-    """Reads a pickle that names nothing but what is known, declared safe or trusted.
+def read(
+    file: BinaryIO, table: Mapping[tuple[str, str], Any], persistent: Callable[[Any], Any]
+) -> Any:
+    """Return the object in a pickle: anything if it is trusted, or else of declared classes.
 
     Args:
         file: the pickle.
         table: what names stand for, as for `PickleReader`.
+        persistent: gives the object behind a persistent id.
+
+    Raises:
+        UnsafePickleError: the file is not trusted, and names something that is not declared safe.
+    """
+    if _IS_TRUSTED.get():
+        return _Unpickler(file, table, persistent).load()
+    return _DeclaredReader(file, table, persistent).read()
+
+
+class _DeclaredReader(PickleReader):
+    """Reads a pickle that is not trusted, with objects of the classes that were declared safe.
+
+    A pickle gives states to the objects that it makes, never to classes and functions, which
+    belong to the process.
+    """
+
+    def __init__(
+        self,
+        file: BinaryIO,
+        table: Mapping[tuple[str, str], Any],
+        persistent: Callable[[Any], Any],
+    ) -> None:
+        super().__init__(file, {**SAFE_GLOBALS, **table}, persistent)
+        self._declared = {id(entry) for entry in SAFE_GLOBALS.values() if isinstance(entry, type)}
+
+    def _find(self, module: str, name: str) -> Any:
+        entry = self._table.get((module, name))
+        if entry is None:
+            raise UnsafePickleError(
+                f"it holds a `{module}.{name}`, and making objects runs code of their "
+                "classes; if you trust the file, give `weights_only=False`, or declare the class "
+                "with `torch.serialization.add_safe_globals`"
+            )
+        return entry
+
+    def _do_newobj(self, _: Any) -> None:
+        kind = self._stack[-2]
+        if id(kind) not in self._declared:
+            self._do_reduce(_)
+            return
+        arguments = self._stack.pop()
+        self._stack[-1] = kind.__new__(kind, *arguments)
+
+    def _do_build(self, _: Any) -> None:
+        state, target = self._stack[-1], self._stack[-2]
+        # The members of an enumeration belong to the process, as its class does.
+        is_object = not isinstance(target, type | enum.Enum)
+        if is_object and id(type(target)) in self._declared:
+            _set_state(target, state)
+        elif isinstance(target, Tensor) and isinstance(state, dict):
+            vars(target).update(state)
+        else:
+            super()._do_build(_)
+            return
+        self._stack.pop()
+
+
+def _set_state(target: Any, state: Any) -> None:
+    """Give an object its state as `pickle` does."""
+    if hasattr(target, "__setstate__"):
+        target.__setstate__(state)
+        return
+    attributes, slots = state if isinstance(state, tuple) else (state, None)
+    if attributes:
+        vars(target).update(attributes)
+    for name, value in (slots or {}).items():
+        setattr(target, name, value)
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads a pickle that is trusted: it may name, make and change anything.
+
+    Args:
+        file: the pickle.
+        table: what names stand for that are not those of this process.
         persistent: gives the object behind a persistent id.
     """
 
@@ -138,19 +241,7 @@ class Unpickler(pickle.Unpickler):
         return self._persistent(pid)
 
     def find_class(self, module_name: str, global_name: str) -> Any:
-        """Return what a name stands for.
-
-        Raises:
-            UnsafePickleError: it is neither known, nor declared safe, nor trusted.
-        """
+        """Return what a name stands for."""
         key = module_name, global_name
         content = self._table.get(key, SAFE_GLOBALS.get(key))
-        if content is not None:
-            return content
-        if not _IS_TRUSTED.get():
-            raise UnsafePickleError(
-                f"it holds a `{module_name}.{global_name}`, and making objects runs code of their "
-                "classes; if you trust the file, give `weights_only=False`, or declare the class "
-                "with `torch.serialization.add_safe_globals`"
-            )
-        return super().find_class(module_name, global_name)
+        return super().find_class(module_name, global_name) if content is None else content

@@ -24,7 +24,7 @@ from oneflow.checkpoint.load_errors import UnsafePickleError, load_errors
 from oneflow.checkpoint.narrow_types import COMPLEX32, NARROW_TYPES, NarrowType
 from oneflow.checkpoint.numpy_pickle import Budget, Pending, finished, numpy_table
 from oneflow.checkpoint.pickle_reader import PickleReader
-from oneflow.checkpoint.pickled_objects import Unpickler, is_unpickled
+from oneflow.checkpoint.pickled_objects import is_unpickled, read
 from oneflow.functional.creation.factory_functions import empty
 from oneflow.functional.creation.storages import STORAGE_CLASSES
 from oneflow.module.parameter import Parameter
@@ -98,7 +98,7 @@ def _read_archive(file: BinaryIO, size: int, restore_location: Callable) -> Any:
             if not is_unpickled():
                 raise
         table = _at_once(_Builder(restore_location, Budget(size), is_at_once=True).table())
-        return Unpickler(io.BytesIO(content), table, persistent).load()
+        return read(io.BytesIO(content), table, persistent)
 
 
 def _at_once(table: Mapping[tuple[str, str], Any]) -> dict[tuple[str, str], Any]:
