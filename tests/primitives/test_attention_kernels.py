@@ -121,6 +121,20 @@ def test_kernel_operands(mask, groups):
         np.testing.assert_allclose(mine, plain, rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.parametrize("is_added", [False, True])
+@pytest.mark.parametrize("written", [False, True])
+def test_first_queries_see_no_key_if_first_keys_are_padding(written, is_added):
+    q, k, v, g = tensors((2, 4, 8, 4), (2, 4, 8, 4))
+    mask = jnp.arange(8) > jnp.asarray([2, -1])[:, None, None, None]
+    masks = (jnp.where(mask, 0, -jnp.inf).astype(jnp.float32) if is_added else mask,)
+    given = (q, k, v, g, masks, True, False)
+    expected = results(AttentionForm(2**20), *given, written=written)
+    found = results(AttentionForm(2**20, kernel=CudnnStandIn()), *given, written=written)
+    assert np.isneginf(found[1][0, :, :3]).all()
+    for mine, plain in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, plain, rtol=2e-5, atol=2e-5)
+
+
 def test_hidden_keys_have_a_weight_if_a_query_sees_none():
     q, k, v, g = tensors((2, 4, 6, 4), (2, 4, 8, 4))
     masks = (jnp.asarray(MASKS["unseen"](np.random.default_rng(1), (6, 8))),)

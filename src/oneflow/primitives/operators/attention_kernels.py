@@ -315,13 +315,15 @@ def _kernel_operands(kernel: AttentionKernel, sizes: AttentionSizes, q, k, v, ma
     tensors = tuple(kernel.to_kernel(tensor, sizes) for tensor in (q, k, v))
     if mask is None:
         return tensors, None
-    mask, seen = _seen(mask.reshape((1,) * (q.ndim - mask.ndim) + mask.shape))
+    mask, seen = _seen(mask.reshape((1,) * (q.ndim - mask.ndim) + mask.shape), sizes)
     return (*tensors, _mask_of_heads(mask, sizes, q)), seen
 
 
-def _seen(mask):
+def _seen(mask, sizes: AttentionSizes):
     """A mask in which all queries see a key, and which of them did before."""
     seen = mask if mask.dtype == bool else mask > -jnp.inf
+    if sizes.causal:
+        seen &= jnp.tri(sizes.queries, dtype=bool)
     seen = seen.any(-1, keepdims=True)
     return (mask | ~seen if mask.dtype == bool else jnp.where(seen, mask, 0)), seen
 
