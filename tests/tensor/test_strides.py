@@ -64,7 +64,13 @@ def test_views_of_the_bytes_are_torchs(place: tuple, dtypes: tuple[str, str]) ->
 @pytest.mark.parametrize(
     "place",
     [place for place in PLACES if place[0][-1:] == (2,)]
-    + [((3, 2), (2, 1), 1), ((3, 2), (3, 1), 0), ((3, 2), (4, 1), 2), ((3, 2), (2, 2), 0)],
+    + [
+        ((3, 2), (2, 1), 1),
+        ((3, 2), (3, 1), 0),
+        ((3, 2), (4, 1), 2),
+        ((3, 2), (2, 2), 0),
+        ((1, 2), (3, 1), 0),
+    ],
 )
 def test_views_of_pairs_as_complex_numbers_are_torchs(place: tuple) -> None:
     def outcome(library: Any) -> Any:
@@ -75,6 +81,20 @@ def test_views_of_pairs_as_complex_numbers_are_torchs(place: tuple) -> None:
         return view.tolist(), view.stride(), view.storage_offset()
 
     assert outcome(flow) == outcome(torch)
+
+
+class Pairs(flow.nn.Graph):
+    def build(self, x: flow.Tensor) -> flow.Tensor:
+        return flow.view_as_complex(x[:, :2])
+
+
+def test_pairs_are_copied_where_views_are_copies() -> None:
+    """In graphs and of global tensors, as other views are."""
+    x = flow.arange(9.0).reshape(3, 3)
+    expected = [1j, 3 + 4j, 6 + 7j]
+    assert Pairs()(x).tolist() == expected
+    whole = x.to_global(flow.placement("cpu", [0, 1]), flow.sbp.broadcast)
+    assert flow.view_as_complex(whole[:, :2]).numpy().tolist() == expected
 
 
 @pytest.mark.parametrize("seed", range(20))

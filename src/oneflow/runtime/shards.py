@@ -20,6 +20,7 @@ from oneflow.compiler.sharding import array_shape, named_sharding, of_dtype, par
 from oneflow.primitives.shard_shapes import mesh_coordinates, shard_shape, shard_slices
 from oneflow.primitives.sharding.partial_sums import sum_identity
 from oneflow.runtime.eager import MetaArray
+from oneflow.runtime.memory import own_copy
 
 Coordinate = tuple[int, ...]
 
@@ -54,8 +55,12 @@ def _put_shard(
     shard: Any, leading: tuple[int, ...], shape: tuple[int, ...], device: Any
 ) -> jax.Array:
     """Return a shard of this shape on a device, with leading dimensions in front of it."""
-    # Memory of its own: the array may be donated later, or the shard written to.
-    return jax.device_put(resize(shard, shape).reshape(leading + shape), device, may_alias=False)
+    shard = resize(shard, shape).reshape(leading + shape)
+    # Memory of its own: the array may be donated later, or the shard written to. JAX shares
+    # NumPy's whatever `may_alias` says.
+    if isinstance(shard, np.ndarray):
+        shard = own_copy(shard)
+    return jax.device_put(shard, device, may_alias=False)
 
 
 def resize(shard: Any, shape: tuple[int, ...]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Literal, overload
+from typing import Any, Literal, SupportsIndex, overload
 
 import numpy as np
 
@@ -130,6 +130,8 @@ def topk(
         >>> flow.topk(flow.tensor([3, 1, 2]), 2).values
         tensor([3, 2], dtype=oneflow.int64)
     """
+    if not isinstance(k, SupportsIndex):
+        raise TypeError(f"topk(): `k` must be an integer, got {type(k).__name__}")
     at, k = wrap_dim(-1 if dim is None else dim, input.ndim), operator.index(k)
     if not 0 <= k <= (input.shape[at] if input.ndim else 1):
         raise RuntimeError(f"topk(): selected index k out of range: {k} of {list(input.shape)}")

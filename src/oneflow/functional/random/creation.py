@@ -331,7 +331,7 @@ def randperm(
 
 
 def _check_std(std: float) -> None:
-    if std < 0:
+    if not std >= 0:  # NaN, too
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
 
 

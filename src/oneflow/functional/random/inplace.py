@@ -85,7 +85,7 @@ def normal_(
         tensor([5., 5., 5.], dtype=oneflow.float32)
     """
     _need_floating(self, "normal_", complex_too=True)
-    if std < 0:
+    if not std >= 0:  # NaN, too
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     return write(self, _draw_like(self, rng.random_normal, generator, mean, std))
 
@@ -105,7 +105,7 @@ def log_normal_(
         True
     """
     _need_floating(self, "log_normal_")
-    if std <= 0:
+    if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     return write(self, exp(_draw_like(self, rng.random_normal, generator, mean, std)))
 
@@ -125,7 +125,7 @@ def cauchy_(
         oneflow.Size([3])
     """
     _need_floating(self, "cauchy_")
-    if sigma <= 0:
+    if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     return write(self, _draw_like(self, sampling.random_cauchy, generator, median, sigma))
 
@@ -143,7 +143,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, generator: Generator | None =
         True
     """
     _need_floating(self, "exponential_")
-    if lambd <= 0:
+    if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     return write(self, _draw_like(self, rng.random_exponential, generator, lambd))
 

@@ -17,12 +17,13 @@ from oneflow.base.shape import wrap_dim
 from oneflow.differentiation.grad_mode import MODE, enable_grad
 from oneflow.functional.creation.options import sizes_of
 from oneflow.functional.registry import function
+from oneflow.functional.shape.byte_views import may_copy
 from oneflow.functional.shape.concat import slice_dim
 from oneflow.functional.shape.reshape import squeeze, t, transpose, unsqueeze
 from oneflow.primitives.operators import shape as p, strided
 from oneflow.primitives.operators.elementwise import conj
 from oneflow.tensor.batch_elements import note_same_start, own_start
-from oneflow.tensor.call import call_view
+from oneflow.tensor.call import call, call_view
 from oneflow.tensor.memory_views import join_storage
 from oneflow.tensor.methods import attach
 from oneflow.tensor.strides import storage_offset_of, strided_layout
@@ -237,14 +238,24 @@ def view_as_complex(input: Tensor) -> Tensor:
         )
     if not input.ndim or input.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
+    if reason := _pairs_refused(input):
+        if not may_copy(input):
+            raise RuntimeError(reason)
+        input = call(p.reshape, input, shape=input.shape)
+    return call_view(strided.view_as_complex, input)
+
+
+def _pairs_refused(input: Tensor) -> str | None:
+    """The rule by which the memory does not hold whole pairs, or None."""
     *strides, last = strided_layout(input).strides
     if last != 1:
-        raise RuntimeError("Tensor must have a last dimension with stride 1")
-    if any(stride % 2 for stride in strides):
-        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+        return "Tensor must have a last dimension with stride 1"
+    sizes = input._value.spec.shape
+    if any(stride % 2 for stride, size in zip(strides, sizes, strict=False) if size != 1):
+        return "Tensor must have a stride divisible by 2 for all but last dimension"
     if (offset := storage_offset_of(input)) % 2:
-        raise RuntimeError(f"Tensor must have a storage_offset divisible by 2, but got {offset}")
-    return call_view(strided.view_as_complex, input)
+        return f"Tensor must have a storage_offset divisible by 2, but got {offset}"
+    return None
 
 
 @function()

@@ -326,7 +326,7 @@ normal_of_noise = elementwise(
 # A draw does not follow its parameters: what requires grad gets zeros.
 normal_of_noise.gradient(noise=None, mean=lambda g: zeros_like(g), std=lambda g: zeros_like(g))
 normal_of_noise.checked(
-    lambda noise, mean, std: (jnp.any(std.real < 0), jnp.zeros((), jnp.int64)),
+    lambda noise, mean, std: (jnp.any(~(std.real >= 0)), jnp.zeros((), jnp.int64)),
     lambda value, attributes, in_specs: RuntimeError("normal expects all elements of std >= 0.0"),
 )
 random_integer = primitive(
