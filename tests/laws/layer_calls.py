@@ -15,6 +15,7 @@ import oneflow as flow
 from oneflow.nn import functional as F
 from oneflow.optim.sgd import SGDW
 from oneflow.primitives.operators.control import barrier
+from oneflow.primitives.operators.cross_entropy import sum_of_label_weights
 from oneflow.primitives.operators.gradient_clipping import total_norm
 from oneflow.primitives.operators.lamb import LAMBNumbers, lamb_direction, lamb_step
 from oneflow.primitives.operators.materialize import materialize, optimization_barrier
@@ -102,6 +103,7 @@ def _random() -> Iterator[Callable[[], Any]]:
     dims = (4, 6)
     yield lambda: flow.rand(*dims)
     yield lambda: flow.randn(*dims)
+    yield lambda: flow.normal(floats(*dims), floats(*dims))
     yield lambda: flow.randint(0, 9, dims)
     yield lambda: flow.empty(*dims).exponential_()
     yield lambda: flow.empty(*dims).cauchy_()
@@ -142,6 +144,7 @@ def _others() -> Iterator[Callable[[], Any]]:
         yield lambda order=order: call(total_norm, *_grads(order), order=order)
     yield lambda: F.combined_margin_loss(floats(4, 6), labels)
     yield lambda: F.kl_div(floats(4, 6), floats(4, 6), log_target=True)
+    yield lambda: call(sum_of_label_weights, labels, floats(6), dtype=flow.float32, ignore_index=1)
     yield lambda: F.cross_entropy(floats(4, 6), floats(4, 6), reduction="none")
     yield lambda: F.ctc_greedy_decoder(floats(6, 2, 4), flow.tensor([6, 4]))
     yield lambda: F.quick_gelu(floats(4, 6))

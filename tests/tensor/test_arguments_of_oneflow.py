@@ -46,7 +46,8 @@ def test_sums_of_more_than_two():
     assert flow.add(a, b, c, 1).tolist() == [112.0, 223.0]
     assert a.add(b, b, alpha=2).tolist() == [31, 62]
     with pytest.raises(TypeError, match="second"):
-        flow.add(a, 2, b)
+        flow.add(a, 2, b, c)
+    assert flow.add(a, 2, b).tolist() == [21, 42]  # a factor, as in old programs for PyTorch
 
 
 def test_a_size_by_keyword_beside_other_keywords():

@@ -162,7 +162,10 @@ def _public_function(name: str) -> Callable[..., Any] | None:
             return getattr(module, name.removeprefix(prefix), None)
     for where in (top_level, flow, flow.nn.functional):
         candidate = getattr(where, name, None)
-        if inspect.isfunction(candidate) and candidate.__module__.startswith("oneflow.functional"):
+        if not inspect.isfunction(candidate):
+            continue
+        # Functions that add to one of `oneflow` may be pickled by another path.
+        if inspect.unwrap(candidate).__module__.startswith("oneflow.functional"):
             return candidate
     candidate = getattr(Tensor, name, None)
     return candidate if inspect.isfunction(candidate) else None
