@@ -48,7 +48,7 @@ NOT_DERIVED = {
         "whole batches of indices along the dimension that they index": """
             gather index index_put plane_gather plane_scatter scatter_add unpool""",
         "partial sums of what is none in training": """
-            cross_entropy_probabilities nll pad scatter_multiply""",
+            cross_entropy_probabilities nll pad scatter_multiply sum_of_label_weights""",
         "linear where nothing is missing": "nansum nanmean",
         "parameters are never partial sums": "sgd_update sgdw_update",
         "so in the sample alone, by its numbers": """

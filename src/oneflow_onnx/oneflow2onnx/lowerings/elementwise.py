@@ -298,7 +298,8 @@ def _shift_right(b: GraphBuilder, call: Call) -> Ref:
 
 @lowering("shift_left")
 def _shift_left(b: GraphBuilder, call: Call) -> Ref:
-    return shift_bits(b, *call.operands, "LEFT")
+    x, count = call.operands
+    return shift_bits(b, x, count, "LEFT")
 
 
 @lowering("erf")
