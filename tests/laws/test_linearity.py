@@ -41,7 +41,14 @@ NOT_DECLARED = {
         "pow_y_gradient": "out|g y|y out",
     },
     "a second result is a flag": {"solve": "b", "slogdet_vjp": "g1"},
-    "parameters are never partial sums": {"sgd_update": "*operands", "sgdw_update": "*operands"},
+    "parameters and weights of classes are never partial sums": {
+        "sgd_update": "*operands",
+        "sgdw_update": "*operands",
+        "sum_of_label_weights": "weight",
+    },
+    "noise is drawn in parts, and deviations are checked": {
+        "normal_of_noise": "noise mean|mean std"
+    },
     "everything is written": {"select_update": "values"},
 }
 # Operations of one primitive that are tried.
