@@ -75,15 +75,17 @@ class Replica(Joinable):
         broadcasts_buffers: bool,
     ) -> None:
         ignored: set[str] = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
-        named = [item for item in module.named_parameters() if item[0] not in ignored]
-        for name, parameter in named:
+        self.parameters: list[Tensor] = []
+        for name, parameter in module.named_parameters():
+            if name in ignored:
+                continue
             if parameter.is_global:
                 raise ValueError(
                     f"data parallelism takes modules of local tensors, and `{name}` is global: "
                     "its gradients are summed over its placement already. Train the module as it "
                     "is, on global data, or make it of local tensors"
                 )
-        self.parameters = [parameter for _, parameter in named]
+            self.parameters.append(parameter)
         self.ranks = group_ranks(group)
         self.is_averaging = True
         self.joinable: Joinable = self

@@ -153,16 +153,16 @@ def _of_base(registry: ConstraintRegistry, constraint: Any) -> Transform:
     return IndependentTransform(base, constraint.reinterpreted_batch_ndims)
 
 
-def _of_concatenated(registry: ConstraintRegistry, constraint: Any) -> Transform:
+def _of_cat(registry: ConstraintRegistry, constraint: Any) -> Transform:
     parts = [registry(part) for part in constraint.cseq]
     return CatTransform(parts, constraint.dim, constraint.lengths)
 
 
-def _of_stacked(registry: ConstraintRegistry, constraint: Any) -> Transform:
+def _of_stack(registry: ConstraintRegistry, constraint: Any) -> Transform:
     return StackTransform([registry(part) for part in constraint.cseq], constraint.dim)
 
 
 for _registry in (biject_to, transform_to):
     _registry.register(constraints.independent, functools.partial(_of_base, _registry))
-    _registry.register(constraints.cat, functools.partial(_of_concatenated, _registry))
-    _registry.register(constraints.stack, functools.partial(_of_stacked, _registry))
+    _registry.register(constraints.cat, functools.partial(_of_cat, _registry))
+    _registry.register(constraints.stack, functools.partial(_of_stack, _registry))

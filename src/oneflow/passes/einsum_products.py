@@ -152,10 +152,10 @@ class _ProductBuilder(ProgramBuilder):
         wanted = instruction.operation.attributes["wanted"]
         for result, position in zip(instruction.results, wanted, strict=True):
             if position == product.is_swapped:
-                operands = [gradient, self._exchanged(right)]
+                operands = [gradient, self._transposed(right)]
                 order, labels = (*batch, row, summed), product.left
             else:
-                operands = [self._exchanged(left), gradient]
+                operands = [self._transposed(left), gradient]
                 order, labels = (*batch, summed, column), product.right
             (made,) = self.apply(matmul, operands, {}, scope)
             self.sources[made] = instruction.results.start
@@ -171,7 +171,7 @@ class _ProductBuilder(ProgramBuilder):
             self._moved_to(right, product.right, (*batch, summed, product.column)),
         )
 
-    def _exchanged(self, number: int) -> int:
+    def _transposed(self, number: int) -> int:
         """A value with its last two dimensions exchanged."""
         *rest, row, column = range(self.specs[number].ndim)
         return self._moved_to(number, (*rest, row, column), (*rest, column, row))

@@ -111,8 +111,8 @@ def _call(found: WrittenAttention, known: KnownValues) -> _Call | None:
     masks = found.scores.masks
     # Beside another mask, what is hidden for good has no weight even where nothing else is seen.
     least = LOWEST if len(masks) == 1 else -math.inf
-    hiding = [mask for mask in masks if not mask.is_added and mask.fill <= least]
-    causal = next((mask for mask in hiding if _is_causal(found.scores, mask, known)), None)
+    hidden = [mask for mask in masks if not mask.is_added and mask.fill <= least]
+    causal = next((mask for mask in hidden if _is_causal(found.scores, mask, known)), None)
     masks = tuple(mask for mask in masks if mask is not causal)
     fills = {mask.fill for mask in masks if not mask.is_added}
     is_added = any(mask.is_added for mask in masks)

@@ -49,7 +49,7 @@ def _own_flops(instruction: HloInstruction, computation: Computation) -> int:
     if target in _GEMM:
         return _product_flops(instruction, computation)
     if target.startswith("__cudnn$conv"):
-        return _convolution_flops(instruction, computation, _ROLES.get(target, _ROLES[""]))
+        return _convolution_flops(instruction, computation, _OPERANDS.get(target, _OPERANDS[""]))
     if target.startswith("__cudnn$fmha"):
         return _cudnn_attention_flops(instruction, computation, "Backward" in target)
     if target == "tpu_custom_call" and "splash" in instruction.name:
@@ -58,7 +58,7 @@ def _own_flops(instruction: HloInstruction, computation: Computation) -> int:
 
 
 # Whose shapes are the input, the kernel and the output of a convolution of cuDNN's.
-_ROLES = {
+_OPERANDS = {
     "": ("lhs", "rhs", "result"),
     "__cudnn$convBackwardInput": ("result", "rhs", "lhs"),
     "__cudnn$convBackwardFilter": ("lhs", "result", "rhs"),

@@ -143,6 +143,7 @@ class _Planning:
                 known[key] = self._costs_of(run)
             self._costs[run.task] = known[key]
         tasks = pipeline.partition.tasks
+        self._numbers = {id(task): number for number, task in enumerate(tasks)}
         self._slots = timeline(tasks, pipeline.order, self._duration, self._latency())
         self._live = pipeline.live_bytes()
 
@@ -188,8 +189,7 @@ class _Planning:
         return self._pipeline.partition.tasks[run.task]
 
     def _duration(self, task: PipelineTask) -> float:
-        tasks = self._pipeline.partition.tasks
-        return sum(self._costs[next(i for i, other in enumerate(tasks) if other is task)].seconds)
+        return sum(self._costs[self._numbers[id(task)]].seconds)
 
     def _transfers_from(self, stage: Placement) -> Iterable[Transfer]:
         transfers = self._pipeline.partition.transfer_by_result.values()

@@ -35,8 +35,8 @@ def __getattr__(name: str) -> Any:
     return Namespace(name)
 
 
-# The modules that define what libraries have in C++, by the folder and the beginning of a file.
-_DEFINITIONS = {
+# The modules that define what libraries have in C++, by the folder and the prefix of a file.
+_OPERATOR_MODULES = {
     ("torchvision", "_C"): "torchvision_operators",
     ("lib", "_torchaudio"): "torchaudio_operators",
     ("lib", "libtorchaudio"): "torchaudio_operators",
@@ -51,8 +51,8 @@ def load_library(path: str) -> None:
             without them go on.
     """
     library = Path(path)
-    for (folder, beginning), module in _DEFINITIONS.items():
-        if library.parent.name == folder and library.name.startswith(beginning):
+    for (folder, prefix), module in _OPERATOR_MODULES.items():
+        if library.parent.name == folder and library.name.startswith(prefix):
             importlib.import_module(f"oneflow.mock_torch.pytorch.{module}").register()
             return
     raise OSError(f"`path`: operators in C++ for PyTorch cannot be loaded, got {path}")

@@ -22,7 +22,7 @@ _PATTERN = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _PHASES = {"alpha": 0, "a": 0, "beta": 1, "b": 1, "preview": 2, "pre": 2, "c": 2, "rc": 2}
-_RELEASED = 3
+_FINAL = 3
 
 
 def _key(text: str) -> tuple[Any, ...] | None:
@@ -37,7 +37,7 @@ def _key(text: str) -> tuple[Any, ...] | None:
         phase = (_PHASES[found["phase"].lower()], int(found["pre"] or 0))
     else:
         # Releases under development come before all of their phases.
-        phase = (-1 if found["development"] and not found["after"] else _RELEASED, 0)
+        phase = (-1 if found["development"] and not found["after"] else _FINAL, 0)
     local = re.split("[-_.]", found["local"].lower()) if found["local"] else []
     return (
         int(found["epoch"] or 0),

@@ -20,7 +20,7 @@ _WITHOUT_KERNEL = (
 _DECAY = 0.995
 
 
-def _filter_recursively(
+def _recursive_filter(
     signal: flow.Tensor, flipped_coefficients: flow.Tensor, padded_output: flow.Tensor
 ) -> flow.Tensor:
     """Write the signal less the weighted outputs before it behind the padding of the output.
@@ -42,22 +42,22 @@ def _filter_recursively(
 
 def _overdrive(
     waveform: flow.Tensor,
-    distorted: flow.Tensor,
+    nonlinear: flow.Tensor,
     last_in: flow.Tensor,
     last_out: flow.Tensor,
     output: flow.Tensor,
 ) -> tuple[flow.Tensor, flow.Tensor, flow.Tensor]:
-    """Write half of a waveform and three quarters of a distorted one without its mean.
+    """Write half of a waveform and three quarters of a nonlinear one without its mean.
 
     All are of shape (channels, samples), the last input and output of shape (channels,).
     """
-    values = distorted.detach().cpu().numpy()
+    values = nonlinear.detach().cpu().numpy()
     before, out_before = (x.detach().cpu().numpy()[:, None] for x in (last_in, last_out))
     steps = np.diff(values, axis=1, prepend=before)
     filtered, _ = lfilter([1.0], [1.0, -_DECAY], steps, zi=_DECAY * out_before)
     filtered = flow.tensor(filtered.astype(values.dtype), device=waveform.device)
     output.copy_(waveform * 0.5 + filtered * 0.75)
-    last_in.copy_(distorted[:, -1])
+    last_in.copy_(nonlinear[:, -1])
     last_out.copy_(filtered[:, -1])
     return last_in, last_out, output
 
@@ -75,7 +75,7 @@ def register() -> None:
     """Define the operators under ``torch.ops.torchaudio`` and ``torch.ops._torchaudio``."""
     define_composite("_torchaudio::cuda_version", _cuda_version)
     define_composite("_torchaudio::is_align_available", _is_align_available)
-    define_composite("torchaudio::_lfilter_core_loop", _filter_recursively)
+    define_composite("torchaudio::_lfilter_core_loop", _recursive_filter)
     define_composite("torchaudio::_overdrive_core_loop", _overdrive)
     for name in _WITHOUT_KERNEL:
         define(f"torchaudio::{name}")

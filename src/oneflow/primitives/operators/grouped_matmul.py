@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.registry import primitive
+from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.traits import Precision
 
 _OVER_ROWS = lax.RaggedDotDimensionNumbers(
@@ -67,32 +69,25 @@ def _grouped_outer(x, y, ends):
     return lax.ragged_dot_general(x, y, _sizes(ends), _OVER_ROWS)
 
 
-grouped_matmul = primitive(
-    "grouped_matmul",
-    _grouped_matmul,
-    axes="_ k, _ k n, _ -> _ n",
-    linear=("x", "weight"),
-    precision=Precision.HALF,
-    interpret=False,
+def _grouped(name: str, impl: Callable, axes: str, linear: tuple[str, str]) -> Primitive:
+    """Define a product of groups of rows, whose ends are checked."""
+    product = primitive(
+        name, impl, axes=axes, linear=linear, precision=Precision.HALF, interpret=False
+    )
+    product.checked(lambda x, y, ends: _find_bad_end(ends, x.shape[0]), _end_error)
+    return product
+
+
+grouped_matmul = _grouped(
+    "grouped_matmul", _grouped_matmul, "_ k, _ k n, _ -> _ n", ("x", "weight")
 )
-grouped_matmul_transposed = primitive(
+grouped_matmul_transposed = _grouped(
     "grouped_matmul_transposed",
     _grouped_matmul_transposed,
-    axes="_ n, _ k n, _ -> _ k",
-    linear=("x", "weight"),
-    precision=Precision.HALF,
-    interpret=False,
+    "_ n, _ k n, _ -> _ k",
+    ("x", "weight"),
 )
-grouped_outer = primitive(
-    "grouped_outer",
-    _grouped_outer,
-    axes="_ k, _ n, _ -> _ k n",
-    linear=("x", "y"),
-    precision=Precision.HALF,
-    interpret=False,
-)
-for product in (grouped_matmul, grouped_matmul_transposed, grouped_outer):
-    product.checked(lambda x, y, ends: _find_bad_end(ends, x.shape[0]), _end_error)
+grouped_outer = _grouped("grouped_outer", _grouped_outer, "_ k, _ n, _ -> _ k n", ("x", "y"))
 grouped_matmul.gradient(
     x=lambda g, weight, ends: grouped_matmul_transposed(g, weight, ends),
     weight=lambda g, x, ends: grouped_outer(x, g, ends),

@@ -57,7 +57,24 @@ class _Factory:
         return _Factory(self._make, {**self._arguments, **kwargs})
 
 
-class ObserverBase(ABC, flow.nn.Module):
+class _QuantizationModule(ABC, flow.nn.Module):
+    """The base of modules that say how to quantize what passes."""
+
+    @abstractmethod
+    def forward(self, x: flow.Tensor) -> flow.Tensor:
+        """Watch a tensor, and return it as the class says."""
+
+    @abstractmethod
+    def calculate_qparams(self, **kwargs: Any) -> Any:
+        """Return scale and zero point."""
+
+    @classmethod
+    def with_args(cls, **kwargs: Any) -> _Factory:
+        """Return a factory of such modules with these arguments."""
+        return _Factory(cls).with_args(**kwargs)
+
+
+class ObserverBase(_QuantizationModule):
     """The base of modules that watch what passes, and say how to quantize it.
 
     Args:
@@ -69,45 +86,19 @@ class ObserverBase(ABC, flow.nn.Module):
         super().__init__()
         self.dtype, self.is_dynamic = dtype, is_dynamic
 
-    @abstractmethod
-    def forward(self, x: flow.Tensor) -> flow.Tensor:
-        """Watch a tensor, and return it."""
-
-    @abstractmethod
-    def calculate_qparams(self, **kwargs: Any) -> Any:
-        """Return scale and zero point."""
-
-    @classmethod
-    def with_args(cls, **kwargs: Any) -> _Factory:
-        """Return a factory of observers with these arguments."""
-        return _Factory(cls).with_args(**kwargs)
-
     @classmethod
     def with_callable_args(cls, **kwargs: Callable[[], Any]) -> _Factory:
         """Return a factory of observers with arguments that functions compute at each call."""
         return _Factory(cls).with_callable_args(**kwargs)
 
 
-class FakeQuantizeBase(ABC, flow.nn.Module):
+class FakeQuantizeBase(_QuantizationModule):
     """The base of modules that round values as their quantized types would, switched by buffers."""
 
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("fake_quant_enabled", flow.tensor([1], dtype=flow.uint8))
         self.register_buffer("observer_enabled", flow.tensor([1], dtype=flow.uint8))
-
-    @abstractmethod
-    def forward(self, x: flow.Tensor) -> flow.Tensor:
-        """Watch a tensor, and return it rounded."""
-
-    @abstractmethod
-    def calculate_qparams(self, **kwargs: Any) -> Any:
-        """Return scale and zero point."""
-
-    @classmethod
-    def with_args(cls, **kwargs: Any) -> _Factory:
-        """Return a factory of such modules with these arguments."""
-        return _Factory(cls).with_args(**kwargs)
 
     def enable_fake_quant(self, enabled: bool = True) -> None:
         """Let it round, or not."""

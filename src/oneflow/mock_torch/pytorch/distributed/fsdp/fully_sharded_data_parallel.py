@@ -160,7 +160,7 @@ class FullyShardedDataParallel(nn.Module):
         if copies:
             _copy_buffers(own, layout)
         places = {x: where for x, where in places_of(own).items() if x not in kept}
-        self._gathered = WrappedParameters(places, layout, self._precision(), self._reshards())
+        self._gathered = WrappedParameters(places, layout, self._precision(), self._reshard())
         units = self.fsdp_modules(self)
         for unit in units:
             unit._is_root = unit is self
@@ -195,7 +195,7 @@ class FullyShardedDataParallel(nn.Module):
         ranks = list(group_ranks(self.process_group)) if mesh is None else mesh.mesh.tolist()
         return Layout(ranks, self.sharding_strategy is not ShardingStrategy.NO_SHARD)
 
-    def _reshards(self) -> bool:
+    def _reshard(self) -> bool:
         kept = (*_WITHOUT_COPIES, ShardingStrategy.NO_SHARD)
         return self.sharding_strategy not in kept
 

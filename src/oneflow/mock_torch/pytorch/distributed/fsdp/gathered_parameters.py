@@ -176,10 +176,10 @@ class GatheredParameters:
         self.install(tensors)
         try:
             # Hooks of others that are at work, such as those of checkpointing, save nothing either.
-            is_resharded = (
+            reshard = (
                 self.is_inner if self.reshard_after_forward is None else self.reshard_after_forward
             )
-            regather = is_resharded and MODE.enabled and not MODE.saved_hooks
+            regather = reshard and MODE.enabled and not MODE.saved_hooks
             with packing(_RegatherHooks(self, tensors)) if regather else nullcontext():
                 results = forward(*args, **kwargs)
         finally:
