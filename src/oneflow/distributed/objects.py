@@ -23,6 +23,7 @@ from oneflow.distributed.groups import (
     rank_or_first,
 )
 from oneflow.distributed.messages import recv, send
+from oneflow.functional.global_tensors.trees import FIRST_OBJECT
 from oneflow.program.captured_number import Seed
 from oneflow.tensor.transfer import import_array
 
@@ -288,6 +289,12 @@ def first_seed(seed: int, ranks: tuple[int, ...]) -> int:
 
 
 FIRST_SEED.fill(first_seed)
+
+
+@FIRST_OBJECT.fill
+def first_object(value: Any, src: int) -> Any:
+    """The object that process `src` has, on all processes of the job; they all call this."""
+    return pickle.loads(broadcast_bytes(pickle.dumps(value), src))
 
 
 def _padded(size: int) -> int:

@@ -69,6 +69,46 @@ def check_a_pipeline_checkpoint():
     assert moved["1.weight"].tolist() == [[1, 1], [1, 1]]
 
 
+def check_a_structure_that_one_rank_has():
+    for placement in (FIRST, SECOND):
+        owns = RANK in placement.flat
+        state = {"a": flow.ones(2, 3), "b": [flow.arange(4), "text", None]} if owns else None
+        asked = []
+
+        def sbp_of(tree, tensor, asked=asked):
+            asked.append(tensor is tree["a"])
+            return S(0) if asked[-1] else B
+
+        moved = global_view.to_global(state, placement, sbp_of, warn_on_non_tensor_leaf=False)
+        assert asked == [True, False]
+        assert moved["a"].sbp == (S(0),)
+        assert moved["a"].to_global(PAIR, B).tolist() == [[1] * 3] * 2
+        assert moved["b"][0].dtype == flow.int64
+        assert moved["b"][0].tolist() == [0, 1, 2, 3]
+        assert moved["b"][1:] == ["text", None]
+        single = flow.to_global(flow.ones(3) if owns else None, placement, B)
+        assert single.shape == (3,)
+        assert global_view.to_global(moved, PAIR, B)["a"].placement == PAIR
+
+
+def check_a_checkpoint_of_one_rank():
+    layer = flow.nn.Linear(2, 2).to_global(PAIR, B)
+
+    class Graph(flow.nn.Graph):
+        def __init__(self):
+            super().__init__()
+            self.layer = layer
+
+        def build(self, x):
+            return self.layer(x)
+
+    numbers = {"weight": flow.eye(2), "bias": flow.ones(2)}
+    state = {"layer": numbers} if RANK == 0 else None
+    graph = Graph()
+    graph.load_state_dict(global_view.to_global(state, FIRST, B))
+    assert graph(flow.ones(1, 2, placement=PAIR, sbp=B)).tolist() == [[2, 2]]
+
+
 def check_data_that_differs():
     x = flow.ones(2, placement=PAIR, sbp=B)
     os.environ["ONEFLOW_CHECK_GLOBAL_DATA"] = "1"

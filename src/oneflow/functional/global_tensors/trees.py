@@ -6,12 +6,18 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from oneflow.base import cluster
+from oneflow.base.hook import Hook
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import Sbp, SbpLike
+from oneflow.functional.creation.factory_functions import empty
 from oneflow.functional.creation.options import MODE, make_sharding
 from oneflow.functional.global_tensors import conversion as global_tensors
 from oneflow.functional.registry import function
 from oneflow.tensor.tensor import Tensor
+
+# The object that one process of the job has, on all of them.
+FIRST_OBJECT: Hook[Callable[[Any, int], Any]] = Hook("FIRST_OBJECT", "oneflow.distributed.objects")
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
@@ -25,6 +31,10 @@ def to_global(
     **options: Any,
 ) -> Any:
     """`Tensor.to_global` of a tensor, or of all tensors in lists, tuples and dicts.
+
+    If `placement` holds only some ranks of a job, its first rank tells the others the structure of
+    its local tensors, so that those outside can pass anything, such as None: what a file holds is
+    read on one rank.
 
     Args:
         input: a tensor, or a structure such as a state dict.
@@ -48,6 +58,8 @@ def to_global(
         >>> flow.to_global(state, placement, rows_of_weights)["weight"].sbp
         (oneflow.sbp.split(dim=0),)
     """
+    if placement is not None:
+        input = _known_outside(input, placement)
 
     def convert(tensor: Tensor) -> Tensor:
         target_sbp = sbp(input, tensor) if callable(sbp) and not isinstance(sbp, Sbp) else sbp
@@ -78,6 +90,25 @@ def to_local(input: Any, *, copy: bool = False) -> Any:
         return global_tensors.to_local(tensor, copy=copy) if tensor.is_global else tensor
 
     return _converted(input, convert, True)
+
+
+def _known_outside(value: Any, placement: Placement) -> Any:
+    """`value`; on ranks outside `placement`, the structure of its first rank with empty tensors."""
+    covers_job = len(set(placement.flat)) == cluster.world_size()
+    if covers_job or not cluster.is_multiprocess() or _holds_global_tensors(value):
+        return value
+    is_first = cluster.rank() == placement.flat[0]
+    structure = _converted(value, lambda tensor: empty(0), False) if is_first else None
+    structure = FIRST_OBJECT.value(structure, placement.flat[0])
+    return value if placement.includes_this_process else structure
+
+
+def _holds_global_tensors(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return value.is_global
+    if isinstance(value, dict):
+        value = list(value.values())
+    return isinstance(value, list | tuple) and any(map(_holds_global_tensors, value))
 
 
 def _converted(value: Any, convert: Callable[[Tensor], Tensor], warn: bool) -> Any:
