@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import io
 import pickle
+import types
 
 import pytest
 import torch
@@ -38,3 +39,26 @@ def test_views_in_a_trusted_file_share_memory(tmp_path, first) -> None:
     loaded = flow.load(tmp_path / "file.pt", weights_only=False)
     loaded["a"][0, 0] = 5.0
     assert loaded["b"][0].item() == 5.0
+
+
+class _Refused(pickle.Unpickler):
+    """A reader of pickles that knows one class only."""
+
+    def find_class(self, module_name: str, global_name: str) -> type:
+        if global_name != "Settings":
+            raise pickle.UnpicklingError(f"{global_name} is unknown")
+        return dict
+
+
+@pytest.mark.parametrize("library", [flow, torch])
+def test_pickles_are_read_by_the_module_that_is_given(library) -> None:
+    own = types.SimpleNamespace(Unpickler=_Refused)
+    for content, expected in ((Settings(), {}), (Mode.FAST, None)):
+        file = io.BytesIO()
+        library.save(content, file, pickle_module=pickle)
+        file.seek(0)
+        if expected is None:
+            with pytest.raises((RuntimeError, pickle.UnpicklingError), match="Mode is unknown"):
+                flow.load(file, weights_only=False, pickle_module=own)
+        else:
+            assert flow.load(file, weights_only=False, pickle_module=own) == expected

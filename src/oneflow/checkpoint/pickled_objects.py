@@ -23,7 +23,8 @@ from oneflow.module.buffer import Buffer
 from oneflow.module.parameter import Parameter
 from oneflow.tensor.tensor import Tensor
 
-_IS_TRUSTED: ContextVar[bool] = ContextVar("is_trusted", default=False)
+# The module that reads the pickles of a file that is trusted; None: it is not.
+_TRUSTED: ContextVar[Any] = ContextVar("trusted", default=None)
 _PLAIN = (Tensor, Parameter, Buffer, ComplexPart)
 # The ways to reduce tensors to their values, which a file holds beside the pickle.
 _OF_VALUES = (Tensor.__reduce_ex__, Parameter.__reduce_ex__)
@@ -32,18 +33,23 @@ SAFE_GLOBALS: dict[tuple[str, str], Any] = {}
 
 
 @contextlib.contextmanager
-def trusting(trust: bool) -> Iterator[None]:
-    """Load files inside as ones that the caller trusts, or as others."""
-    token = _IS_TRUSTED.set(trust)
+def trusting(trust: bool, pickle_module: Any = None) -> Iterator[None]:
+    """Load files inside as ones that the caller trusts, or as others.
+
+    Args:
+        trust: whether the caller does.
+        pickle_module: reads the pickles of trusted files; default: `pickle`.
+    """
+    token = _TRUSTED.set((pickle_module or pickle) if trust else None)
     try:
         yield
     finally:
-        _IS_TRUSTED.reset(token)
+        _TRUSTED.reset(token)
 
 
 def is_unpickled() -> bool:
     """Return whether pickles are read here at all."""
-    return _IS_TRUSTED.get() or bool(SAFE_GLOBALS)
+    return _TRUSTED.get() is not None or bool(SAFE_GLOBALS)
 
 
 def dump(value: Any, pickle_module: Any, encode: Callable[[Tensor], Any]) -> dict[str, Any]:
@@ -136,7 +142,7 @@ def load(data: Mapping[str, Any], decode: Callable[[Any], Tensor]) -> Any:
         raise ValueError("a pickle refers to something that is no tensor")
     content = io.BytesIO(base64.b64decode(data["pickled"]))
     # A trusted file's names lead to the classes themselves.
-    table = {} if _IS_TRUSTED.get() else _names_of_tensors(tensors)
+    table = {} if _TRUSTED.get() else _names_of_tensors(tensors)
     return read(content, table, tensors.__getitem__)
 
 
@@ -153,8 +159,8 @@ def read(
     Raises:
         UnsafePickleError: the file is not trusted, and names something that is not declared safe.
     """
-    if _IS_TRUSTED.get():
-        return _Unpickler(file, table, persistent).load()
+    if _TRUSTED.get():
+        return _unpickle(_TRUSTED.get(), file, table, persistent)
     return _DeclaredReader(file, table, persistent).read()
 
 
@@ -218,30 +224,28 @@ def _set_state(target: Any, state: Any) -> None:
         setattr(target, name, value)
 
 
-class _Unpickler(pickle.Unpickler):
-    """Reads a pickle that is trusted: it may name, make and change anything.
+def _unpickle(
+    pickle_module: Any,
+    file: BinaryIO,
+    table: Mapping[tuple[str, str], Any],
+    persistent: Callable[[Any], Any],
+) -> Any:
+    """Read a pickle that is trusted: it may name, make and change anything.
 
     Args:
+        pickle_module: a module like `pickle`.
         file: the pickle.
         table: what names stand for that are not those of this process.
         persistent: gives the object behind a persistent id.
     """
 
-    def __init__(
-        self,
-        file: Any,
-        table: Mapping[tuple[str, str], Any],
-        persistent: Callable[[Any], Any],
-    ) -> None:
-        super().__init__(file)
-        self._table, self._persistent = table, persistent
+    class Unpickler(pickle_module.Unpickler):
+        def persistent_load(self, pid: Any) -> Any:
+            return persistent(pid)
 
-    def persistent_load(self, pid: Any) -> Any:
-        """Return what a persistent id stands for."""
-        return self._persistent(pid)
+        def find_class(self, module_name: str, global_name: str) -> Any:
+            key = module_name, global_name
+            content = table.get(key, SAFE_GLOBALS.get(key))
+            return super().find_class(module_name, global_name) if content is None else content
 
-    def find_class(self, module_name: str, global_name: str) -> Any:
-        """Return what a name stands for."""
-        key = module_name, global_name
-        content = self._table.get(key, SAFE_GLOBALS.get(key))
-        return super().find_class(module_name, global_name) if content is None else content
+    return Unpickler(file).load()

@@ -167,7 +167,8 @@ def load(
     change until then.
 
     Args:
-        path: file or folder name, or a file open for reading bytes.
+        path: file or folder name, or a file open for reading bytes, which afterwards stands behind
+            the object, so that several may be saved one after another.
         global_src_rank: the rank that reads the file, when the others cannot. All processes call
             this together. Every tensor becomes a global one on that rank's device.
         map_location: where tensors go: a device (global tensors become whole local ones), a
@@ -179,7 +180,7 @@ def load(
         weights_only: False if you trust the file: objects that are pickled in it are made, which
             runs whatever the file says. Without them it changes nothing.
         mmap: accepted; large files are always mapped.
-        pickle_module: accepted; pickles are read without it.
+        pickle_module: a module like `pickle`, which reads the pickles of a file that you trust.
 
     Returns:
         The object; for a plain safetensors file a dict of tensors.
@@ -201,7 +202,7 @@ def load(
     if global_src_rank is not None and not isinstance(global_src_rank, int):
         map_location, global_src_rank = global_src_rank, None
     rank = _given_rank("global_src_rank", global_src_rank, consistent_src_rank)
-    with pickled_objects.trusting(weights_only is False):
+    with pickled_objects.trusting(weights_only is False, pickle_module):
         if rank is None:
             return _load(path, make_restore_location(map_location), support_pytorch_format)
 
@@ -214,7 +215,7 @@ def load(
 def _load(path: Any, restore_location: Callable, support_pytorch_format: bool) -> Any:
     """Return the result of `load`, read by this process alone."""
     if not isinstance(path, str | os.PathLike):
-        return _load_content(path.read(), restore_location, support_pytorch_format)
+        return _load_stream(path, restore_location, support_pytorch_format)
     source = Path(path)
     if source.is_dir():
         return _load_folder(source, restore_location)
@@ -238,9 +239,12 @@ def _load_folder(source: Path, restore_location: Callable) -> Any:
     return oneflow_folder.load(source, restore_location)
 
 
-def _load_content(content: bytes, restore_location: Callable, support_pytorch_format: bool) -> Any:
-    if support_pytorch_format and torch_file.is_torch_file(content[: torch_file.HEAD_BYTES]):
-        return torch_file.load_bytes(content, restore_location)
+def _load_stream(file: BinaryIO, restore_location: Callable, support_pytorch_format: bool) -> Any:
+    """The object at the place where an open file stands; others may follow it."""
+    head = file.read(torch_file.HEAD_BYTES)
+    if support_pytorch_format and torch_file.is_torch_file(head):
+        return torch_file.load_stream(file, head, restore_location)
+    content = tensor_file.read_content(file, head)
     return _decode(tensor_file.open_bytes(content), restore_location, len(content), "the data")
 
 

@@ -196,6 +196,35 @@ def open_bytes(content: bytes, label: str = "the data") -> TensorFile:
         return _Content(label, views, metadata)
 
 
+def read_content(file: BinaryIO, head: bytes) -> bytes:
+    """Return the content of a file that stands at a place of an open one, and read no further.
+
+    Args:
+        file: open for reading, behind `head`.
+        head: the first bytes of the content, at least those of the header's length.
+
+    Returns:
+        The content; what there is of it, if it is damaged.
+    """
+    length = int.from_bytes(head[:8], "little")
+    if length > _LONGEST_HEADER:
+        return head
+    header = head + file.read(max(8 + length - len(head), 0))
+    try:
+        entries = json.loads(header[8 : 8 + length])
+        ends = [entry["data_offsets"][1] for name, entry in entries.items() if name[:2] != "__"]
+        size = int(max(ends, default=0))
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        return header
+    if not file.seekable():
+        return header + file.read(max(size, 0))
+    # Read as one piece: joining two would take the memory twice.
+    start = file.seek(-len(header), os.SEEK_CUR)
+    left = file.seek(0, os.SEEK_END) - start
+    file.seek(start)
+    return file.read(min(left, max(8 + length + size, 0)))
+
+
 def write(
     target: Path | BinaryIO, arrays: Mapping[str, np.ndarray], metadata: dict[Any, Any]
 ) -> None:

@@ -44,9 +44,21 @@ def is_torch_file(head: bytes) -> bool:
     return head.startswith(_ZIP_HEAD) or (head.startswith(_PICKLE_HEAD) and head[8:] != b"{")
 
 
-def load_bytes(content: bytes, restore_location: Callable[[Device], Device]) -> Any:
-    """Like `load` for a file's content."""
-    return load(io.BytesIO(content), "the data", restore_location)
+def load_stream(file: BinaryIO, head: bytes, restore_location: Callable[[Device], Device]) -> Any:
+    """Like `load` for a file that stands at a place of an open one.
+
+    Plain files say where they end, and what follows is left; archives are all that follows.
+
+    Args:
+        file: open for reading, behind `head`.
+        head: the first bytes of the content.
+        restore_location: returns the device for a saved device.
+    """
+    content = io.BytesIO(head + file.read())
+    loaded = load(content, "the data", restore_location)
+    if not head.startswith(_ZIP_HEAD) and file.seekable():
+        file.seek(content.tell() - len(content.getbuffer()), io.SEEK_CUR)
+    return loaded
 
 
 def load(file: BinaryIO, label: str, restore_location: Callable[[Device], Device]) -> Any:

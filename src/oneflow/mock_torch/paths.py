@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from oneflow.functional.creation.storages import STORAGE_CLASSES
 
+_FUNCTIONAL_OPTIMIZERS = "adadelta adagrad adam adamw adamax asgd nadam radam rmsprop rprop sgd"
 _ROWS = (
     ("torch", "oneflow.amp", "GradScaler"),
     ("torch", "oneflow.cuda", "Event"),
@@ -185,6 +186,15 @@ _ROWS = (
     ),
     ("torch.nn.utils.stateless", "torch.nn.utils.stateless", "_functional_call=functional_call"),
     ("torch.nn.utils.init", "torch.nn.utils", "skip_init"),
+    *(
+        (f"torch.optim.{name}", "oneflow.mock_torch.pytorch.optim.functional", name)
+        for name in _FUNCTIONAL_OPTIMIZERS.split()
+    ),
+    (
+        "torch.optim._functional",
+        "oneflow.mock_torch.pytorch.optim.functional",
+        _FUNCTIONAL_OPTIMIZERS,
+    ),
     ("torch.optim.adagrad", "torch.optim", "Adagrad"),
     ("torch.optim.adamw", "torch.optim", "AdamW"),
     ("torch.optim.lbfgs", "torch.optim", "LBFGS"),

@@ -66,7 +66,7 @@ def load(
         f: file name, or a file open for reading bytes.
         map_location: where tensors go: a device, a dict from saved to new devices, or a function of
             a storage on the CPU and the name of the saved device.
-        pickle_module: given, the file is trusted.
+        pickle_module: given, the file is trusted, and this module reads its pickles.
         weights_only: False trusts the file: objects that are pickled in it are made, which runs
             whatever it says.
         mmap: accepted; large files are always mapped.
@@ -78,7 +78,9 @@ def load(
     trusted = weights_only is False or (weights_only is None and pickle_module is not None)
     if callable(map_location) and not isinstance(map_location, flow.device):
         map_location = _of_saved_device(map_location)
-    return flow.load(f, map_location=map_location, weights_only=not trusted)
+    return flow.load(
+        f, map_location=map_location, weights_only=not trusted, pickle_module=pickle_module
+    )
 
 
 class _StorageOnCPU:
