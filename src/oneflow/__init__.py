@@ -87,7 +87,10 @@ from oneflow.functional import (
     operators as _operators,  # gives Tensor its operators
     return_types as return_types,
 )
-from oneflow.functional.creation import init as _init  # gives Tensor its methods
+from oneflow.functional.creation import (
+    init as _init,  # gives Tensor its methods
+    offloading as _offloading,
+)
 from oneflow.functional.creation.constructors import (
     BFloat16Tensor as BFloat16Tensor,
     BoolTensor as BoolTensor,

@@ -104,3 +104,52 @@ def test_one_table():
     assert flow.placement("gpu", [0]).type == "cuda"
     with pytest.raises(RuntimeError, match="'cpu', 'cuda', 'tpu'"):
         flow.autocast("abacus")
+
+
+def offloaded(x):
+    if x.device.type == "cpu":
+        with pytest.warns(UserWarning, match="on the CPU"):
+            x.offload()
+        return False
+    x.offload()
+    return x.is_offloaded()
+
+
+def test_numbers_wait_in_the_hosts_memory(kind):
+    x = flow.tensor([[1.5, 2.0], [3.0, 4.0]], device=kind, requires_grad=True)
+    square, before = (x * x).sum(), id(x)
+    assert offloaded(x) == (kind != "cpu")
+    if kind != "cpu":
+        with pytest.warns(UserWarning, match="already"):
+            x.offload()
+        x.load()
+    assert not x.is_offloaded()
+    with pytest.warns(UserWarning, match="not offloaded"):
+        x.load()
+    offloaded(x)
+    assert id(x) == before
+    assert x.is_leaf
+    assert x.tolist() == [[1.5, 2.0], [3.0, 4.0]]  # a read moves them back
+    assert not x.is_offloaded()
+    square.backward()
+    assert x.grad.tolist() == [[3.0, 4.0], [6.0, 8.0]]
+
+
+@pytest.mark.parametrize("sbp", [B, S(0), flow.sbp.partial_sum])
+def test_global_numbers_wait_in_the_hosts_memory(kind, sbp):
+    x = flow.arange(8.0).reshape(4, 2).to_global(flow.placement(kind, [0, 1]), B).to_global(sbp=sbp)
+    offloaded(x)
+    assert x.sbp == (sbp,)
+    assert x.sum().item() == 28
+    offloaded(x)
+    assert x.to_global(sbp=S(1)).tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
+
+
+def test_offloaded_parameters_train_as_others(kind):
+    losses = eager_losses()
+    net, x = model().to(kind), flow.ones(4, 4, device=kind)
+    graph = Training(net, amp=False)
+    for loss in losses:
+        for parameter in net.parameters():
+            offloaded(parameter)
+        assert graph(x).item() == pytest.approx(loss, rel=1e-6)

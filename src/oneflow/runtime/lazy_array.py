@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from weakref import ref
 
+import jax
 import numpy as np
 
 from oneflow.base.spec import TensorSpec
+from oneflow.base.x64 import x64
 from oneflow.primitives.shard_shapes import Sizes
 from oneflow.program.value import Value
 from oneflow.runtime.memory import put
@@ -26,21 +28,19 @@ class Source(Protocol):
         ...
 
 
-class LazyArray:
-    """Stands in values for what will give them their array: reading files.
+class DeferredArray:
+    """Stands in values for what will give them their array.
 
     Args:
         spec: of the values.
-        source: the numbers.
     """
 
-    __slots__ = ("_source", "_spec", "_values")
+    __slots__ = ("_spec", "_values")
 
     symbolic = False
 
-    def __init__(self, spec: TensorSpec, source: Source) -> None:
+    def __init__(self, spec: TensorSpec) -> None:
         self._spec = spec
-        self._source = source
         self._values: list[ref[Value]] = []
 
     def value(self) -> Value:
@@ -62,18 +62,63 @@ class LazyArray:
         """Nothing is checked here."""
 
     def flush(self, reason: str) -> None:
-        """Read the numbers to where the values are.
+        """Bring the numbers to where the values are.
 
         Raises:
             RuntimeError: the devices on which the tensor was saved do not exist here.
         """
-        array = self.array_on(self._spec)
+        array = self.array()
         for reference in self._values:
             value = reference()
             if value is not None:
                 value.array = array
                 value.recorder = None
         self._values.clear()
+
+    def array(self) -> Any:
+        """The array of the values."""
+        raise NotImplementedError
+
+
+class OffloadedArray(DeferredArray):
+    """An array of a device whose numbers wait in the host's memory.
+
+    Args:
+        spec: of the values.
+        array: what they held; only this process's part is kept.
+    """
+
+    __slots__ = ("_blocks", "_shape", "_sharding")
+
+    def __init__(self, spec: TensorSpec, array: jax.Array) -> None:
+        super().__init__(spec)
+        self._shape, self._sharding = array.shape, array.sharding
+        self._blocks = [(np.array(block.data), block.device) for block in array.addressable_shards]
+
+    def array(self) -> Any:
+        """The array on its devices again."""
+        with x64():
+            blocks = [jax.device_put(numbers, device) for numbers, device in self._blocks]
+            return jax.make_array_from_single_device_arrays(self._shape, self._sharding, blocks)
+
+
+class LazyArray(DeferredArray):
+    """Stands in values for what will give them their array: reading files.
+
+    Args:
+        spec: of the values.
+        source: the numbers.
+    """
+
+    __slots__ = ("_source",)
+
+    def __init__(self, spec: TensorSpec, source: Source) -> None:
+        super().__init__(spec)
+        self._source = source
+
+    def array(self) -> Any:
+        """The numbers where the values are."""
+        return self.array_on(self._spec)
 
     def array_on(self, spec: TensorSpec) -> Any:
         """The numbers as the array of a tensor with this spec.
