@@ -56,7 +56,7 @@ def load(self: Tensor) -> None:
 
 
 def is_offloaded(self: Tensor) -> bool:
-    """Whether the tensor's numbers wait in the host's memory, see `offload`.
+    """True while the numbers wait in the host's memory, see `offload`.
 
     Example:
         >>> import oneflow as flow
