@@ -14,6 +14,7 @@ from oneflow.passes.pipeline import PASSES
 from oneflow.program.ir import Program
 from oneflow.program.printer import format_program
 from oneflow.program.verifier import verify
+from oneflow.runtime.checks import thread_checks
 from tests.graph.helpers import TrainGraph, graph_of
 
 TEXTS = Path(__file__).parent / "texts"
@@ -107,6 +108,15 @@ def _two_layers() -> Call:
     )
 
 
+def _micro_batches() -> Call:
+    """A weight that two ranks have whole, trained with ZeRO 1 on two micro batches."""
+    model = nn.Linear(2, 4, bias=False).to_global(_mesh(), flow.sbp.broadcast)
+    graph = TrainGraph(model, _square_loss, flow.optim.SGD(model.parameters(), lr=0.5, momentum=1))
+    graph.config.enable_zero(stage=1, shard_min_size=1)
+    graph.config.set_gradient_accumulation_steps(2)
+    return graph, (flow.ones(8, 2, placement=_mesh(), sbp=flow.sbp.split(0)),)
+
+
 def _written_attention() -> Call:
     """Attention that is written out, as a training step."""
 
@@ -127,6 +137,7 @@ CALLS: dict[str, Callable[[], Call]] = {
     "auto_parallel": _large_product,
     "sparse_updates": _lookup,
     "dead_code": _unused_value,
+    "exchange_once": _micro_batches,
     "fuse_attention": _written_attention,
     "channels_last": _convolution,
     "materialize": _shared_operand,
@@ -146,6 +157,8 @@ def text_of_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr("oneflow.graph.compilation.dump_callback", lambda graph: observe)
     monkeypatch.setattr(fuse_attention, "DEVICE_TYPES", {"cpu"})
     monkeypatch.setattr(fuse_attention, "is_fused", lambda operation: True)
+    # As in a thread that has run no check: programs behind one take the flag that it sets.
+    monkeypatch.setattr(thread_checks(), "checked", set())
     graph, arguments = CALLS[name]()
     graph(*arguments)
     return "\n".join([*texts, ""])

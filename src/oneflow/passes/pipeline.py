@@ -11,9 +11,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from oneflow.base.placement import Placement
 from oneflow.passes.channels_last import move_channels_last
 from oneflow.passes.checked_updates import check_updates
 from oneflow.passes.dead_code import eliminate_dead_code
+from oneflow.passes.exchange_once import exchange_once
 from oneflow.passes.fuse_attention import fuse_attention, may_fuse_attention
 from oneflow.passes.materialize import materialize_shared
 from oneflow.passes.order_updates import order_updates
@@ -138,6 +140,13 @@ PASSES: tuple[Pass, ...] = (
         "dead_code",
         PassGroup.PROGRAM,
         lambda program, context: eliminate_dead_code(program),
+    ),
+    # Gradients of micro batches are added up on each device before devices exchange them.
+    Pass(
+        "exchange_once",
+        PassGroup.STEP,
+        lambda program, context: exchange_once(program),
+        lambda program, context: any(isinstance(device, Placement) for device in program.devices),
     ),
     # Attention that is written out keeps no matrix of weights.
     Pass(
