@@ -23,6 +23,7 @@ pytest.importorskip("grpc", reason="pip install 'oneflow-xla[serving]'")
 pytest.importorskip("prometheus_client", reason="pip install 'oneflow-xla[serving]'")
 from aiohttp import web as web
 
+from oneflow.serving import repository
 from oneflow.serving.server import Server, ServerOptions
 
 
@@ -155,3 +156,15 @@ def wait_until(condition, seconds=30.0):
     while not condition():
         assert time.monotonic() < end, "it never came true"
         time.sleep(0.02)
+
+
+def blocked_loads(monkeypatch, gate):
+    """Loading the model `slow` takes until the gate is open."""
+    load = repository.load_graph
+
+    def load_graph(folder, name, config):
+        if name == "slow":
+            gate.wait(60)
+        return load(folder, name, config)
+
+    monkeypatch.setattr(repository, "load_graph", load_graph)

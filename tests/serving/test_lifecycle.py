@@ -1,6 +1,5 @@
 """Versions come and go while requests are answered; the server ends when they are."""
 
-import asyncio
 import contextlib
 import http.client
 import json
@@ -13,7 +12,6 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from http.client import HTTPException
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +19,15 @@ import pytest
 
 import oneflow as flow
 from oneflow import nn
-from oneflow.serving import batching, repository
-from oneflow.serving.model_graph import ModelGraph
-from oneflow.serving.server import Server, ServerOptions
-from tests.serving.helpers import Affine, Running, save, save_affine, serving, wait_until
+from tests.serving.helpers import (
+    Affine,
+    Running,
+    blocked_loads,
+    save,
+    save_affine,
+    serving,
+    wait_until,
+)
 
 SOURCE = Path(flow.__file__).parents[1]
 X = np.ones((1, 3), np.float32)
@@ -152,59 +155,6 @@ def test_reloads_under_load_lose_nothing(tmp_path):
     assert {data["model_version"] for _, data in answers} >= {"1", "4"}
 
 
-def test_a_stopped_server_answers_what_it_has(tmp_path, monkeypatch):
-    save_affine(tmp_path / "m", sizes=(1,))
-    entered, gate = threading.Event(), threading.Event()
-    run = ModelGraph.run
-
-    def gated(*arguments):
-        entered.set()
-        assert gate.wait(30)
-        return run(*arguments)
-
-    with ThreadPoolExecutor(1) as pool:
-        with serving(tmp_path / "m") as server:
-            monkeypatch.setattr(ModelGraph, "run", gated)
-            answer = pool.submit(server.infer, "m", {"x": X})
-            assert entered.wait(30)
-            threading.Timer(0.3, gate.set).start()
-        assert answer.result()[0] == 200
-    with pytest.raises(ConnectionRefusedError):
-        server.request("GET", "/v2")
-
-
-def test_requests_have_the_time_to_drain_and_no_more(tmp_path, monkeypatch):
-    save_affine(tmp_path / "m", sizes=(1,))
-    started, gate = threading.Event(), threading.Event()
-
-    def endless(*arguments):
-        started.set()
-        gate.wait(60)
-
-    monkeypatch.setattr(batching, "_MAX_INLINE_SECONDS", 0.0)
-    with ThreadPoolExecutor(4) as pool:
-        with serving(tmp_path / "m", shutdown_timeout=0.5) as server:
-            monkeypatch.setattr(ModelGraph, "run", endless)
-            answers = [pool.submit(server.infer, "m", {"x": X}) for _ in range(4)]
-            assert started.wait(30)
-            begin = time.monotonic()
-        assert time.monotonic() - begin < 5
-        gate.set()
-        assert all(isinstance(answer.exception(), OSError | HTTPException) for answer in answers)
-
-
-def blocked_loads(monkeypatch, gate):
-    """Loading the model `slow` takes until the gate is open."""
-    load = repository.load_graph
-
-    def load_graph(folder, name, config):
-        if name == "slow":
-            gate.wait(60)
-        return load(folder, name, config)
-
-    monkeypatch.setattr(repository, "load_graph", load_graph)
-
-
 def test_models_do_not_wait_for_each_other(tmp_path, monkeypatch):
     models, gate = tmp_path / "models", threading.Event()
     publish(tmp_path / "new", models / "m" / "1", scale=1.0)
@@ -225,23 +175,6 @@ def test_models_do_not_wait_for_each_other(tmp_path, monkeypatch):
         assert ("slow", "", "UNAVAILABLE") in index_of(server)
         assert server.request("POST", "/v2/repository/models/slow/load", "{}")[0] == 200
         assert value(server, "slow") == 3
-
-
-def test_a_server_that_is_stopped_does_not_wait_for_what_it_loads(tmp_path, monkeypatch):
-    save_affine(tmp_path / "slow", sizes=(1,))
-    gate = threading.Event()
-    blocked_loads(monkeypatch, gate)
-
-    async def main():
-        stop = asyncio.Event()
-        server = Server(tmp_path, ServerOptions(http=0, grpc=0))
-        asyncio.get_running_loop().call_later(0.3, stop.set)
-        await asyncio.wait_for(server.run(stop), 20)
-
-    begin = time.monotonic()
-    asyncio.run(main())
-    assert time.monotonic() - begin < 10
-    gate.set()
 
 
 class Counting(nn.Graph):

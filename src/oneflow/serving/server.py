@@ -33,6 +33,8 @@ logger = logging.getLogger("oneflow.serving")
 _KEEP_ALIVE = 75.0
 # Seconds between two lines of the log that say the same of connections that cannot be accepted.
 _LOG_INTERVAL = 10.0
+# Turns of the event loop until asyncio has made a connection of a socket that it has accepted.
+_TURNS_OF_A_CONNECTION = 3
 _CLOSED_SOCKET = "Invalid file descriptor: -1"
 
 
@@ -181,11 +183,13 @@ class Server:
         if options.certificate is not None:
             context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
             context.load_cert_chain(options.certificate, options.private_key)
+        create_server = asyncio.get_running_loop().create_server
         if options.http_socket is None:
-            await web.TCPSite(runner, options.host, port, ssl_context=context).start()
+            listener = await create_server(runner.server, options.host, port, ssl=context)
         else:
-            await web.SockSite(runner, options.http_socket, ssl_context=context).start()
-        self.http_port = runner.addresses[0][1]
+            listener = await create_server(runner.server, sock=options.http_socket, ssl=context)
+        self._closers[-1] = lambda: _close_http(runner, listener)
+        self.http_port = listener.sockets[0].getsockname()[1]
 
     async def _start_grpc(self, service: GrpcServer, port: int) -> None:
         options = self._options
@@ -224,6 +228,28 @@ class Server:
                 await _unless(stop, repository.update())
             except OSError as error:  # a network drive may be back soon
                 logger.error("repository not read", extra={"reason": str(error)})
+
+
+async def _close_http(runner: web.AppRunner, listener: asyncio.Server) -> None:
+    """Answer the requests of HTTP that are there, and close all connections.
+
+    Two kinds would stay open otherwise: connections that asyncio has accepted, and not yet handed
+    over when the listener is closed; and those whose clients do not read their answers.
+    """
+    loop = asyncio.get_running_loop()
+    with contextlib.suppress(NotImplementedError):  # Windows
+        for listening in listener.sockets:
+            loop.remove_reader(listening.fileno())
+        for _ in range(_TURNS_OF_A_CONNECTION):
+            await asyncio.sleep(0)
+    listener.close()
+    server = runner.server
+    connections = [] if server is None else server.connections
+    transports = [handler.transport for handler in connections]
+    await runner.cleanup()
+    for transport in filter(None, transports):
+        transport.abort()
+    await asyncio.sleep(0)  # the event loop closes their sockets
 
 
 async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
