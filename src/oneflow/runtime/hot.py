@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 
 from jax.errors import JaxRuntimeError
@@ -83,6 +84,7 @@ def _next_in_trial(cached: CachedProgram, trial: Trial) -> Executable | Trial | 
         # Another process may have kept the cores; it is compiled again after many more runs.
         cached.trial, cached.queued = None, False
         cached.cold_until = RETRY_AFTER * cached.seen
+        cached.fastest_cold = math.inf  # the next trial is compared with the runs before it
         trial.report(cached.program)
         return None
     return None if trial.is_cold_next else trial
