@@ -377,6 +377,10 @@ def put_out(
         return out
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if not isinstance(result, Tensor):
+        raise RuntimeError(
+            f"{name}(): `out` takes one tensor, but this gives {len(result)}; leave it out"
+        )
     check_out_dtype(out.dtype, result.dtype, name, is_one_of_several)
     if out.shape == result.shape:
         return write_result(out, result, name)

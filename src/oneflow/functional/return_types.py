@@ -9,6 +9,7 @@ indices=tensor([1], dtype=oneflow.int64))
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from oneflow.base.program_name import program_name
@@ -476,5 +477,23 @@ def _as_text(self: Any) -> str:
     return f"{program_name()}.return_types.{type(self).__name__}(\n{parts})"
 
 
+def _of_sequence(kind: Any) -> Callable[..., Any]:
+    """Return the constructor of a class that also takes all fields as one sequence."""
+    of_fields = kind.__new__
+
+    def new(cls: Any, *fields: Any, **named: Any) -> Any:
+        if len(fields) != 1 or named:
+            return of_fields(cls, *fields, **named)
+        if isinstance(fields[0], Tensor) or len(fields[0]) != cls.n_fields:
+            raise TypeError(f"`{cls.__name__}` has {cls.n_fields} fields, got {fields[0]!r}")
+        return tuple.__new__(cls, fields[0])
+
+    return new
+
+
 for _kind in [named_tuple for named_tuple in vars().values() if hasattr(named_tuple, "_fields")]:
     _kind.__repr__ = _as_text
+    _kind.__new__ = _of_sequence(_kind)
+    # The counts that C's structures of named fields have.
+    _kind.n_fields = _kind.n_sequence_fields = len(_kind._fields)
+    _kind.n_unnamed_fields = 0

@@ -201,6 +201,8 @@ def _without_tensors(data: Any, arrays: list[Any], depth: int = 0) -> Any:
         return data.tolist()
     if isinstance(data, list | tuple):
         if depth == _MAX_DIMENSIONS:
+            if any(entry is data for entry in data):
+                raise TypeError("self-referential lists are incompatible with tensors")
             raise ValueError(
                 f"lists are nested deeper than {_MAX_DIMENSIONS} times, or contain themselves: "
                 "an array has no more dimensions than that"

@@ -28,13 +28,28 @@ def _permutation(pivots, *, rows: int):
 
     Row ``i`` was exchanged with row ``pivots[i] - 1``, one after the other.
     """
-    order = lax.linalg.lu_pivots_to_permutation(pivots - 1, rows)
+    places = jnp.clip(pivots - 1, 0, rows - 1)  # others are an error, by `_find_bad_pivot`
+    order = lax.linalg.lu_pivots_to_permutation(places, rows)
     return jnp.swapaxes(jax.nn.one_hot(order, rows, dtype=jnp.float32), -1, -2)
+
+
+def _find_bad_pivot(pivots, *, rows: int):
+    """Tell whether a pivot is no row, and which: the largest or the smallest."""
+    largest, smallest = jnp.max(pivots, initial=1), jnp.min(pivots, initial=rows)
+    is_bad = (largest > rows) | (smallest < 1)
+    return is_bad, jnp.where(largest > rows, largest, smallest)
 
 
 lu = primitive("lu", _lu, axes=_MATRICES)
 lu_permutation = primitive(
     "lu_permutation", _permutation, axes=leading_axes(1), differentiable=False
+)
+lu_permutation.checked(
+    _find_bad_pivot,
+    lambda value, attributes, specs: RuntimeError(
+        f"`pivots` must be between 1 and LU.size(-2) = {attributes['rows']}, got {value}; give "
+        "those of `linalg.lu_factor`"
+    ),
 )
 
 
