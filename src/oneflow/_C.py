@@ -6,6 +6,13 @@ from oneflow.data.readers.buffers import (
     tensor_to_tensor_buffer as tensor_to_tensor_buffer,
 )
 from oneflow.data.readers.onerec_batches import decode_onerec as decode_onerec
+from oneflow.distributed.local_collectives import (
+    comm_broadcast as comm_broadcast,
+    local_all_gather as local_all_gather,
+    local_all_reduce as local_all_reduce,
+    local_reduce as local_reduce,
+    local_reduce_scatter as local_reduce_scatter,
+)
 from oneflow.tensor.tensor import Tensor as Tensor
 
 # isort: split
@@ -39,6 +46,7 @@ from oneflow.builtins.arrays import (
     tensordot as tensordot,
     trunc_divide as trunc_divide,
     unsorted_segment_sum as unsorted_segment_sum,
+    unsorted_segment_sum_like as unsorted_segment_sum_like,
 )
 from oneflow.builtins.attention import (
     fused_attention_concat_past_key_value as fused_attention_concat_past_key_value,
@@ -77,6 +85,7 @@ from oneflow.builtins.losses import (
     rnn_tanh_cell as rnn_tanh_cell,
     softmax_cross_entropy as softmax_cross_entropy,
     softmax_cross_entropy_grad as softmax_cross_entropy_grad,
+    sparse_cross_entropy as distributed_sparse_cross_entropy,
     sparse_cross_entropy as sparse_cross_entropy,
     sparse_softmax_cross_entropy as sparse_softmax_cross_entropy,
 )
@@ -117,6 +126,12 @@ from oneflow.builtins.quantized import (
     fused_linear_with_groupwise_quantized_weight as fused_linear_with_groupwise_quantized_weight,
     groupwise_dequantize as groupwise_dequantize,
 )
+from oneflow.builtins.recurrent import (
+    gru as gru,
+    lstm as lstm,
+    rnn_relu as rnn_relu,
+    rnn_tanh as rnn_tanh,
+)
 from oneflow.builtins.resize import (
     upsample as upsample,
     upsample_bicubic_2d as upsample_bicubic_2d,
@@ -128,6 +143,19 @@ from oneflow.builtins.resize import (
     upsample_trilinear_3d as upsample_trilinear_3d,
 )
 from oneflow.builtins.rotary import fused_apply_rotary_emb as fused_apply_rotary_emb
+from oneflow.builtins.statistics import (
+    batch_norm_backward_elemt as batch_norm_backward_elemt,
+    batch_norm_backward_reduce as batch_norm_backward_reduce,
+    batch_norm_elemt as batch_norm_elemt,
+    batch_norm_gather_stats_with_counts as batch_norm_gather_stats_with_counts,
+    batch_norm_stats as batch_norm_stats,
+)
+from oneflow.builtins.updates import (
+    fused_clip_grad as fused_clip_grad,
+    multi_tensor_adam_update as multi_tensor_adam_update,
+    multi_tensor_momentum_update as multi_tensor_momentum_update,
+    multi_tensor_sgd_update as multi_tensor_sgd_update,
+)
 from oneflow.functional.creation.conversion import (
     cast as cast,
     clone as clone,
@@ -466,6 +494,7 @@ from oneflow.functional.shape.concat import (
     vsplit as vsplit,
 )
 from oneflow.functional.shape.new_strided import empty_strided as empty_strided
+from oneflow.functional.shape.properties import reversed_dims as T
 from oneflow.functional.shape.rearrange import (
     diag as diag,
     flip as flip,
@@ -540,6 +569,7 @@ div_ = Tensor.div_
 erfinv_ = Tensor.erfinv_
 floor_ = Tensor.floor_
 frac_ = Tensor.frac_
+greater_ = Tensor.greater_
 index_add_ = Tensor.index_add_
 lerp_ = Tensor.lerp_
 masked_fill_ = Tensor.masked_fill_
@@ -553,77 +583,82 @@ unsqueeze_ = Tensor.unsqueeze_
 
 # fmt: off
 __all__ = [
-    "Tensor", "abs", "acos", "acosh", "adaptive_avg_pool1d", "adaptive_avg_pool2d",
+    "T", "Tensor", "abs", "acos", "acosh", "adaptive_avg_pool1d", "adaptive_avg_pool2d",
     "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d",
     "add", "addcdiv", "addcdiv_", "addcmul", "addcmul_", "affine_grid", "allclose", "amax", "amin",
     "amp_black_identity", "amp_white_identity", "arange", "arg_sort", "argmax", "argmin",
     "argwhere", "as_strided", "as_strided_", "asin", "asinh", "assign_local_tensor", "atan",
     "atan2", "atanh", "atleast_1d", "atleast_2d", "atleast_3d", "avg_pool1d", "avg_pool2d",
-    "avg_pool3d", "baddbmm", "batch_gather", "batch_matmul", "bernoulli", "bernoulli_", "bias_add",
-    "binary_cross_entropy_loss", "binary_cross_entropy_with_logits_loss", "bincount", "bitwise_and",
-    "bitwise_not", "bitwise_or", "bitwise_xor", "broadcast_equal", "broadcast_like",
-    "broadcast_shapes", "broadcast_tensors", "broadcast_to", "cast", "ceil", "ceil_", "celu",
-    "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip",
-    "clip_", "clone", "column_stack", "combined_margin_loss", "concat", "conj", "conj_physical",
+    "avg_pool3d", "baddbmm", "batch_gather", "batch_matmul", "batch_norm_backward_elemt",
+    "batch_norm_backward_reduce", "batch_norm_elemt", "batch_norm_gather_stats_with_counts",
+    "batch_norm_stats", "bernoulli", "bernoulli_", "bias_add", "binary_cross_entropy_loss",
+    "binary_cross_entropy_with_logits_loss", "bincount", "bitwise_and", "bitwise_not", "bitwise_or",
+    "bitwise_xor", "broadcast_equal", "broadcast_like", "broadcast_shapes", "broadcast_tensors",
+    "broadcast_to", "cast", "ceil", "ceil_", "celu", "chunk", "clamp", "clamp_", "clamp_max",
+    "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "column_stack",
+    "combined_margin_loss", "comm_broadcast", "concat", "conj", "conj_physical",
     "consistent_arange", "consistent_constant", "consistent_empty", "constant", "contiguous",
     "contiguous_", "conv1d", "conv2d", "conv3d", "copy", "cos", "cosh", "cosh_grad",
     "cosine_similarity", "cross_entropy", "ctc_greedy_decoder", "ctc_loss", "cumprod", "cumsum",
     "decode_onerec", "deconv1d", "deconv2d", "deconv3d", "deform_conv2d", "depend", "det", "diag",
-    "diagonal", "digamma", "dim_gather", "div", "div_", "dot", "dropout", "dropout1d", "dropout2d",
-    "dropout3d", "dstack", "einsum", "elu", "embedding", "embedding_renorm_", "empty",
-    "empty_strided", "equal", "erf", "erfc", "erfinv", "erfinv_", "exp", "exp2", "expand",
-    "expand_dims", "expm1", "exponential_", "eye", "eye_", "fast_gelu", "fft", "fft2", "fftn",
-    "fill_", "flatten", "flip", "floor", "floor_", "floor_divide", "fmod", "fold", "frac", "frac_",
-    "from_dlpack", "from_numpy", "fused_apply_rotary_emb", "fused_attention_concat_past_key_value",
-    "fused_bias_add_dropout", "fused_bias_add_gelu", "fused_bias_add_scale_mask_softmax_dropout",
-    "fused_codegeex_qkv_reshape", "fused_cross_feature_interaction",
-    "fused_dot_feature_interaction", "fused_fast_gelu_mul", "fused_get_boundding_boxes_coord",
-    "fused_get_center_dist", "fused_get_ciou_diagonal_angle", "fused_get_ciou_result",
-    "fused_get_convex_diagonal_squared", "fused_get_intersection_area", "fused_get_iou",
-    "fused_glu", "fused_linear_with_groupwise_quantized_weight", "fused_matmul_bias",
-    "fused_matmul_bias_add_relu_dropout", "fused_mlp", "fused_multi_head_attention_inference",
-    "fused_multi_head_attention_inference_v2", "fused_scale_mask_bias_softmax",
-    "fused_scale_mask_softmax", "fused_scale_mask_softmax_dropout", "fused_scale_tril",
-    "fused_scale_tril_softmax_dropout", "fused_scale_tril_softmax_mask_scale",
+    "diagonal", "digamma", "dim_gather", "distributed_sparse_cross_entropy", "div", "div_", "dot",
+    "dropout", "dropout1d", "dropout2d", "dropout3d", "dstack", "einsum", "elu", "embedding",
+    "embedding_renorm_", "empty", "empty_strided", "equal", "erf", "erfc", "erfinv", "erfinv_",
+    "exp", "exp2", "expand", "expand_dims", "expm1", "exponential_", "eye", "eye_", "fast_gelu",
+    "fft", "fft2", "fftn", "fill_", "flatten", "flip", "floor", "floor_", "floor_divide", "fmod",
+    "fold", "frac", "frac_", "from_dlpack", "from_numpy", "fused_apply_rotary_emb",
+    "fused_attention_concat_past_key_value", "fused_bias_add_dropout", "fused_bias_add_gelu",
+    "fused_bias_add_scale_mask_softmax_dropout", "fused_clip_grad", "fused_codegeex_qkv_reshape",
+    "fused_cross_feature_interaction", "fused_dot_feature_interaction", "fused_fast_gelu_mul",
+    "fused_get_boundding_boxes_coord", "fused_get_center_dist", "fused_get_ciou_diagonal_angle",
+    "fused_get_ciou_result", "fused_get_convex_diagonal_squared", "fused_get_intersection_area",
+    "fused_get_iou", "fused_glu", "fused_linear_with_groupwise_quantized_weight",
+    "fused_matmul_bias", "fused_matmul_bias_add_relu_dropout", "fused_mlp",
+    "fused_multi_head_attention_inference", "fused_multi_head_attention_inference_v2",
+    "fused_scale_mask_bias_softmax", "fused_scale_mask_softmax", "fused_scale_mask_softmax_dropout",
+    "fused_scale_tril", "fused_scale_tril_softmax_dropout", "fused_scale_tril_softmax_mask_scale",
     "fused_self_attention", "fused_self_attention_query_mul_key_and_value", "fused_weighted_sum",
     "gather", "gather_nd", "gelu", "gelu_with_approximate", "gen_tensor_buffer", "global_arange",
-    "global_constant", "global_empty", "global_tensor_constant", "glu", "greater", "greater_equal",
-    "grid_sample", "group_norm", "grouped_matmul", "grouped_matmul_bias", "groupwise_dequantize",
-    "gru_cell", "gumbel_softmax", "hann_window", "hardshrink", "hardsigmoid", "hardswish",
-    "hardtanh", "hfft", "hfft2", "hfftn", "hsplit", "hstack", "identity", "ifft", "ifft2", "ifftn",
-    "ihfft", "ihfft2", "ihfftn", "imag", "in_top_k", "index_add", "index_add_", "index_select",
-    "inv", "irfft", "irfft2", "irfftn", "isclose", "isfinite", "isinf", "isnan", "kl_div_loss",
-    "l1_loss", "layer_norm", "layer_norm_affine", "leaky_relu", "lerp", "lerp_", "less",
-    "less_equal", "lgamma", "linalg_cross", "log", "log1p", "log2", "log10", "log_softmax",
-    "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logsigmoid",
-    "logsumexp", "lstm_cell", "margin_ranking_loss", "masked_fill", "masked_fill_", "matmul",
-    "matrix_norm", "matrix_vector_product", "max", "max_pool1d", "max_pool2d", "max_pool3d",
-    "max_unpool1d", "max_unpool2d", "max_unpool3d", "maximum", "median", "meshgrid", "min",
-    "minimum", "mish", "mm", "mode", "movedim", "mse_loss", "mul", "mul_",
-    "multi_tensor_yolov5_weight_update", "multinomial", "narrow", "negative", "nll_loss", "nms",
-    "nonzero", "norm", "normal", "normal_", "normalization", "normalization_add_relu", "normalize",
-    "not_equal", "one_hot", "pad", "pairwise_distance", "permute", "pin_memory", "pixel_shuffle",
-    "pow", "prelu", "quantile", "quick_gelu", "rand", "randint", "randint_like", "randn",
-    "randn_like", "randperm", "real", "reciprocal", "reciprocal_no_nan", "recv", "reduce_all",
-    "reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_nansum", "reduce_prod",
-    "reduce_sum", "reduce_sum_like", "relu", "repeat", "repeat_interleave", "reshape",
-    "reshape_like", "rfft", "rfft2", "rfftn", "rint", "rms_layer_norm", "rms_norm", "rnn_relu_cell",
-    "rnn_tanh_cell", "roc_auc_score", "roi_align", "roll", "round", "round_", "row_stack", "rrelu",
-    "rrelu_", "rsqrt", "scaled_dot_product_attention", "scatter", "scatter_add", "scatternd",
-    "scatterndlike", "searchsorted", "select", "select_top_n", "selu", "send", "sigmoid",
-    "sigmoid_grad", "sign", "silu", "sin", "sin_", "sinh", "skip_layer_norm", "skip_rms_norm",
-    "slice", "slice_update", "slice_view_1d_contiguous", "smooth_l1_loss", "softmax",
-    "softmax_cross_entropy", "softmax_cross_entropy_grad", "softplus", "softshrink", "softsign",
-    "sort", "sparse_cross_entropy", "sparse_softmax_cross_entropy", "split", "split_like", "sqrt",
+    "global_constant", "global_empty", "global_tensor_constant", "glu", "greater", "greater_",
+    "greater_equal", "grid_sample", "group_norm", "grouped_matmul", "grouped_matmul_bias",
+    "groupwise_dequantize", "gru", "gru_cell", "gumbel_softmax", "hann_window", "hardshrink",
+    "hardsigmoid", "hardswish", "hardtanh", "hfft", "hfft2", "hfftn", "hsplit", "hstack",
+    "identity", "ifft", "ifft2", "ifftn", "ihfft", "ihfft2", "ihfftn", "imag", "in_top_k",
+    "index_add", "index_add_", "index_select", "inv", "irfft", "irfft2", "irfftn", "isclose",
+    "isfinite", "isinf", "isnan", "kl_div_loss", "l1_loss", "layer_norm", "layer_norm_affine",
+    "leaky_relu", "lerp", "lerp_", "less", "less_equal", "lgamma", "linalg_cross",
+    "local_all_gather", "local_all_reduce", "local_reduce", "local_reduce_scatter", "log", "log1p",
+    "log2", "log10", "log_softmax", "logaddexp", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "logsigmoid", "logsumexp", "lstm", "lstm_cell", "margin_ranking_loss",
+    "masked_fill", "masked_fill_", "matmul", "matrix_norm", "matrix_vector_product", "max",
+    "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d",
+    "maximum", "median", "meshgrid", "min", "minimum", "mish", "mm", "mode", "movedim", "mse_loss",
+    "mul", "mul_", "multi_tensor_adam_update", "multi_tensor_momentum_update",
+    "multi_tensor_sgd_update", "multi_tensor_yolov5_weight_update", "multinomial", "narrow",
+    "negative", "nll_loss", "nms", "nonzero", "norm", "normal", "normal_", "normalization",
+    "normalization_add_relu", "normalize", "not_equal", "one_hot", "pad", "pairwise_distance",
+    "permute", "pin_memory", "pixel_shuffle", "pow", "prelu", "quantile", "quick_gelu", "rand",
+    "randint", "randint_like", "randn", "randn_like", "randperm", "real", "reciprocal",
+    "reciprocal_no_nan", "recv", "reduce_all", "reduce_any", "reduce_max", "reduce_mean",
+    "reduce_min", "reduce_nansum", "reduce_prod", "reduce_sum", "reduce_sum_like", "relu", "repeat",
+    "repeat_interleave", "reshape", "reshape_like", "rfft", "rfft2", "rfftn", "rint",
+    "rms_layer_norm", "rms_norm", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell",
+    "roc_auc_score", "roi_align", "roll", "round", "round_", "row_stack", "rrelu", "rrelu_",
+    "rsqrt", "scaled_dot_product_attention", "scatter", "scatter_add", "scatternd", "scatterndlike",
+    "searchsorted", "select", "select_top_n", "selu", "send", "sigmoid", "sigmoid_grad", "sign",
+    "silu", "sin", "sin_", "sinh", "skip_layer_norm", "skip_rms_norm", "slice", "slice_update",
+    "slice_view_1d_contiguous", "smooth_l1_loss", "softmax", "softmax_cross_entropy",
+    "softmax_cross_entropy_grad", "softplus", "softshrink", "softsign", "sort",
+    "sparse_cross_entropy", "sparse_softmax_cross_entropy", "split", "split_like", "sqrt",
     "sqrt_square_sum", "square", "square_relu", "squeeze", "squeeze_", "stack", "std", "stft",
     "sub", "swapaxes", "swapdims", "t", "tan", "tan_grad", "tanh", "tanh_grad", "tensor",
     "tensor_constant", "tensor_scatter_nd_update", "tensor_setitem", "tensor_split",
     "tensor_to_tensor_buffer", "tensordot", "threshold", "tile", "to", "to_consistent", "to_global",
     "to_local", "topk", "transpose", "tril", "tril_", "triplet_margin_loss", "triu", "triu_",
     "trunc", "trunc_divide", "unbind", "unfold", "unfold_tensor", "uniform_", "unique",
-    "unsorted_segment_sum", "unsqueeze", "unsqueeze_", "upsample", "upsample_bicubic_2d",
-    "upsample_bilinear_2d", "upsample_linear_1d", "upsample_nearest_1d", "upsample_nearest_2d",
-    "upsample_nearest_3d", "upsample_trilinear_3d", "var", "vector_norm", "view", "vsplit",
-    "vstack", "where", "zeta",
+    "unsorted_segment_sum", "unsorted_segment_sum_like", "unsqueeze", "unsqueeze_", "upsample",
+    "upsample_bicubic_2d", "upsample_bilinear_2d", "upsample_linear_1d", "upsample_nearest_1d",
+    "upsample_nearest_2d", "upsample_nearest_3d", "upsample_trilinear_3d", "var", "vector_norm",
+    "view", "vsplit", "vstack", "where", "zeta",
 ]
 # fmt: on

@@ -44,6 +44,7 @@ _ALIASES = {
     "deconv3d": "nn.functional.conv_transpose3d",
     "dim_gather": "gather",
     "embedding": "embedding",
+    "distributed_sparse_cross_entropy": "_C.sparse_cross_entropy",
     "gelu_with_approximate": "nn.functional.gelu",
     "kl_div_loss": "nn.functional.kl_div",
     "linalg_cross": "cross",
@@ -61,7 +62,12 @@ _ALIASES = {
     "zeta": "special.zeta",
 }
 # Methods beside public functions of their names, which take trees of tensors or do something else.
-_METHODS = {"to_global": "to_global", "to_local": "to_local", "unfold_tensor": "unfold"}
+_METHODS = {
+    "greater_": "greater_",
+    "to_global": "to_global",
+    "to_local": "to_local",
+    "unfold_tensor": "unfold",
+}
 
 
 def register_builtins() -> None:
@@ -76,6 +82,7 @@ def register_builtins() -> None:
         register_public(f"_C.{name}", FUNCTIONS[path])
     for name, method in _METHODS.items():
         register_public(f"_C.{name}", vars(Tensor)[method])
+    register_public("_C.T", vars(Tensor)["T"].fget)
 
 
 def _function_named(name: str) -> Callable:

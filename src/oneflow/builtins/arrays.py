@@ -317,6 +317,19 @@ def unsorted_segment_sum(x: Tensor, segment_ids: Tensor, axis: int, num_segments
 
 
 @function(method=False, namespace="_C")
+def unsorted_segment_sum_like(x: Tensor, segment_ids: Tensor, like: Tensor, axis: int) -> Tensor:
+    """`unsorted_segment_sum` with as many segments as `like` has along `axis`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x, ids = flow.tensor([1.0, 2.0]), flow.tensor([1, 1])
+        >>> flow._C.unsorted_segment_sum_like(x, ids, flow.ones(3), 0)
+        tensor([0., 3., 0.], dtype=oneflow.float32)
+    """
+    return unsorted_segment_sum(x, segment_ids, axis, like.shape[axis])
+
+
+@function(method=False, namespace="_C")
 def arg_sort(in_: Tensor, direction: str) -> Tensor:
     """The positions that sort the last dimension.
 

@@ -41,6 +41,20 @@ def check_all_reduce():
     assert empty.shape == (0, 3)
 
 
+def check_builtins_return_their_results():
+    own, total = flow.full((2,), rank + 1.0), sum(RANKS) + size
+    equal(flow._C.local_all_reduce(own), [total] * 2)
+    reduced = flow._C.local_reduce(own, dst=1, inplace=False)
+    assert rank != 1 or reduced.tolist() == [total] * 2
+    equal(flow._C.comm_broadcast(own, src_rank=1, inplace=False), [2, 2])
+    equal(own, [rank + 1] * 2)
+    gathered = flow._C.local_all_gather(flow.zeros(2 * size), own)
+    equal(gathered, np.repeat(np.arange(1, size + 1), 2))
+    equal(flow._C.local_reduce_scatter(flow.zeros(2), gathered), [(rank + 1) * size] * 2)
+    equal(flow._C.comm_broadcast([own], src_rank=1)[0], [2, 2])
+    equal(own, [2, 2])
+
+
 def check_every_dtype():
     for dtype in DTYPES:
         parts = [flow.tensor([rank, 0, 1]).to(dtype) for rank in RANKS]
