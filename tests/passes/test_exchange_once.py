@@ -12,7 +12,7 @@ from examples import plans
 from oneflow import nn
 from oneflow.passes import pipeline
 from oneflow.plan import plan_graph, planning
-from tests.graph.helpers import TrainGraph, only_step
+from tests.graph.helpers import TrainGraph, graph_of, only_step
 
 S, B = flow.sbp.split, flow.sbp.broadcast
 PAIR = flow.placement("cpu", [0, 1])
@@ -149,3 +149,18 @@ def test_the_planner_counts_one_exchange(stages):
         )
 
     assert 0 < sent(8) <= sent(2)
+
+
+def test_a_value_that_was_converted_twice_stays_for_all_that_read_it():
+    def build(x, w):
+        first, second = x @ w, x.sin() @ w
+        pair = [y.to_global(sbp=B).to_global(sbp=S(0)) for y in (first, second)]
+        return pair[0] + pair[1], pair[0] * 2, pair[1].exp()
+
+    flow.manual_seed(0)
+    x, w = flow.randn(4, 6), flow.randn(6, 2)
+    graph = graph_of(build)
+    values = graph(x.to_global(PAIR, S(1)), w.to_global(PAIR, S(0)))
+    first, second = x @ w, x.sin() @ w
+    for value, expected in zip(values, (first + second, first * 2, second.exp()), strict=True):
+        np.testing.assert_allclose(value.numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)

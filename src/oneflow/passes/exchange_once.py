@@ -123,6 +123,7 @@ class _Merging:
             first, operation=_conversion_between(source, result)
         )
         self._same[instruction.results.start] = first.results.start
+        self._readers[first.results.start] = self._readers[instruction.results.start]
         return True
 
 
