@@ -95,13 +95,19 @@ complex128 = DType("complex128", np.complex128, Category.COMPLEX)
 
 # No tensor has the following. Batches on the host whose values have shapes of their own have this:
 tensor_buffer = DType("tensor_buffer", np.object_, Category.BOOL)
-# Libraries written for PyTorch compare dtypes with these; `complex32` has two half numbers.
+# Libraries written for PyTorch compare dtypes with these; `complex32` has two half numbers,
+# and those with a `q` are of quantized tensors.
 float8_e4m3fn = DType("float8_e4m3fn", ml_dtypes.float8_e4m3fn, Category.FLOAT)
 float8_e5m2 = DType("float8_e5m2", ml_dtypes.float8_e5m2, Category.FLOAT)
 float8_e4m3fnuz = DType("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz, Category.FLOAT)
 float8_e5m2fnuz = DType("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz, Category.FLOAT)
 float8_e8m0fnu = DType("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu, Category.FLOAT)
 complex32 = DType("complex32", [("real", "f2"), ("imag", "f2")], Category.COMPLEX)
+qint8 = DType("qint8", [("quantized", "i1")], Category.INTEGER)
+qint32 = DType("qint32", [("quantized", "i4")], Category.INTEGER)
+quint8 = DType("quint8", [("quantized", "u1")], Category.INTEGER)
+quint4x2 = DType("quint4x2", [("quantized", "u1")], Category.INTEGER)
+quint2x4 = DType("quint2x4", [("quantized", "u1")], Category.INTEGER)
 
 ALL_DTYPES = (
     bool_,
@@ -128,6 +134,11 @@ _OTHER_DTYPES = (
     float8_e5m2fnuz,
     float8_e8m0fnu,
     complex32,
+    qint8,
+    qint32,
+    quint8,
+    quint4x2,
+    quint2x4,
 )
 HALF_DTYPES = (float16, bfloat16)
 _BY_NAME = {dtype.name: dtype for dtype in (*ALL_DTYPES, *_OTHER_DTYPES)}

@@ -11,6 +11,12 @@ from oneflow.cuda.accelerator import current_accelerator
 from oneflow.mock_torch.importer import enable
 
 
+def available_device_type() -> str | None:
+    """Return the type of the accelerator that this process has; None if it has none."""
+    accelerator = current_accelerator()
+    return None if accelerator is None else accelerator.type
+
+
 def get_device_module(device: Any = None) -> ModuleType:
     """Return the module of a type of device, such as ``torch.cuda``.
 

@@ -35,6 +35,12 @@ _ROWS = (
             ]
         ),
     ),
+    ("torch", "oneflow.base.dtype", "qint8 qint32 quint8 quint4x2 quint2x4"),
+    (
+        "torch._utils",
+        "oneflow.mock_torch.device_modules",
+        "_get_available_device_type=available_device_type _get_device_module=get_device_module",
+    ),
     ("torch._utils", "oneflow.mock_torch.pytorch.storage", "_element_size"),
     ("torch", "oneflow.mock_torch.pytorch._higher_order_ops.control_flow", "cond"),
     ("torch", "oneflow", "dsmm=mm spmm=mm"),
@@ -50,7 +56,6 @@ _ROWS = (
         "_jit_set_texpr_fuser_enabled=_jit_set_nothing",
     ),
     ("torch._dynamo", "oneflow.mock_torch.pytorch._dynamo.eval_frame", "OptimizedModule"),
-    ("torch._ops", "oneflow.mock_torch.pytorch.aten", "OpOverload OpOverloadPacket"),
     ("torch._tensor", "torch", "Tensor"),
     (
         "torch._tensor_str",
@@ -67,6 +72,16 @@ _ROWS = (
     ("torch.cuda.amp.autocast_mode", "torch.cuda.amp", "autocast custom_fwd custom_bwd"),
     ("torch.cuda.amp.grad_scaler", "torch.cuda.amp", "GradScaler"),
     ("torch.distributed.constants", "torch.distributed", "default_pg_timeout"),
+    (
+        "torch.distributed._tensor",
+        "torch.distributed.tensor",
+        "DTensor DeviceMesh Partial Placement Replicate Shard distribute_tensor init_device_mesh",
+    ),
+    (
+        "torch.distributed._tensor.experimental",
+        "torch.distributed.tensor.experimental",
+        "implicit_replication",
+    ),
     ("torch.distributions.multivariate_normal", "torch.distributions", "Distribution"),
     (
         "torch.distributions.transforms",
@@ -130,7 +145,7 @@ _ROWS = (
         "torch.nn",
         "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d",
     ),
-    ("torch.nn.modules.conv", "oneflow.nn.modules.conv", "_ConvTransposeNd=_ConvTranspose"),
+    ("torch.nn.modules.conv", "oneflow.nn.modules.conv", "_ConvTransposeNd=_ConvTranspose _ConvTransposeMixin=_ConvTranspose"),
     ("torch.nn.modules.dropout", "oneflow.nn.modules.dropout", "_DropoutNd=_Dropout"),
     ("torch.nn.modules.linear", "torch.nn", "LazyLinear"),
     (
@@ -184,7 +199,17 @@ _ROWS = (
         "torch.nn.utils",
         "parameters_to_vector vector_to_parameters",
     ),
-    ("torch.nn.utils.stateless", "torch.nn.utils.stateless", "_functional_call=functional_call"),
+    (
+        "torch.nn.parameter",
+        "oneflow.nn.modules.uninitialized",
+        "UninitializedTensorMixin=_Uninitialized",
+    ),
+    (
+        "torch.nn.utils.stateless",
+        "torch.nn.utils.stateless",
+        "_functional_call=functional_call _reparametrize_module=reparametrized",
+    ),
+    ("torch.nn.utils._named_member_accessor", "torch.nn.utils.stateless", "swap_tensor"),
     ("torch.nn.utils.init", "torch.nn.utils", "skip_init"),
     *(
         (f"torch.optim.{name}", "oneflow.mock_torch.pytorch.optim.functional", name)

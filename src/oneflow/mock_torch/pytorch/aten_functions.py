@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -146,6 +147,13 @@ def _convolution(
     return function(input, weight, bias, stride, padding, dilation, groups)
 
 
+def _any_convolution(*args: Any, **options: Any) -> Tensor:
+    """A convolution; what follows its first nine arguments chooses among cuDNN's algorithms."""
+    arguments = inspect.signature(_convolution).parameters
+    named = {name: value for name, value in options.items() if name in arguments}
+    return _convolution(*args[: len(arguments)], **named)
+
+
 def _elu(input: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Tensor:
     # Large inputs would overflow, and give no gradient, where they are not chosen.
     negative = flow.expm1(flow.clamp(input, max=0) * input_scale)
@@ -227,6 +235,7 @@ ATEN_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "_softmax": _softmax_of(functional.softmax),
     "_to_copy": _to_copy,
     "alias": lambda input: input.view(input.shape),
+    "_convolution": _any_convolution,
     "convolution": _convolution,
     "elu": _elu,
     "index": _index,

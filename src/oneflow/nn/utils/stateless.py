@@ -51,17 +51,48 @@ def functional_call(
     """
     tensors = _merged(parameter_and_buffer_dicts)
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
+    with reparametrized(module, tensors, tie_weights=tie_weights, strict=strict):
+        result = module(*arguments, **(kwargs or {}))
+    if isinstance(parameter_and_buffer_dicts, MutableMapping):
+        parameter_and_buffer_dicts.update(tensors)
+    return result
+
+
+@contextlib.contextmanager
+def reparametrized(
+    module: Module,
+    parameters_and_buffers: MutableMapping[str, Tensor],
+    *,
+    tie_weights: bool = False,
+    strict: bool = False,
+) -> Iterator[None]:
+    """Context manager: a module has given tensors in place of its parameters and buffers.
+
+    Args:
+        module: the module; it is as before afterwards.
+        parameters_and_buffers: tensors by qualified name. It gets the tensors that were put in
+            their places, such as running statistics.
+        tie_weights: a tensor that the module has under several names is replaced under all.
+        strict: every parameter and buffer must be given, and nothing else.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.nn.utils.stateless import reparametrized
+        >>> layer = flow.nn.Linear(2, 1, bias=False)
+        >>> with reparametrized(layer, {"weight": flow.ones(1, 2)}):
+        ...     layer(flow.ones(1, 2)).item()
+        2.0
+    """
     # Modules within themselves have names without end.
     names = _names(module) if tie_weights or strict else {}
-    replaced = _untied(names, tensors) if tie_weights else tensors
+    given = dict(parameters_and_buffers)
+    replaced = _untied(names, given) if tie_weights else given
     if strict:
         _check_names(names, replaced)
     with _replaced(module, replaced) as written:
-        result = module(*arguments, **(kwargs or {}))
-    if isinstance(parameter_and_buffer_dicts, MutableMapping):
-        for name in tensors.keys() & written.keys():
-            parameter_and_buffer_dicts[name] = written[name]
-    return result
+        yield
+    for name in given.keys() & written.keys():
+        parameters_and_buffers[name] = written[name]
 
 
 def stack_module_state(
@@ -166,11 +197,11 @@ def _replaced(module: Module, given: Mapping[str, Tensor]) -> Iterator[dict[str,
         for path, tensor in given.items():
             prefix, _, name = path.rpartition(".")
             owner = module.get_submodule(prefix)
-            before.append((owner, name, path, _swap(owner, name, tensor)))
+            before.append((owner, name, path, swap_tensor(owner, name, tensor, True)))
         yield written
     finally:
         for owner, name, path, tensor in reversed(before):
-            last = _swap(owner, name, tensor)
+            last = swap_tensor(owner, name, tensor, True)
             if last is not given[path]:
                 written[path] = last
 
@@ -178,14 +209,23 @@ def _replaced(module: Module, given: Mapping[str, Tensor]) -> Iterator[dict[str,
 _MISSING: Any = object()
 
 
-def _swap(module: Module, name: str, tensor: Any) -> Any:
+def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = False) -> Any:
     """Put a tensor in the place of another one, and return that.
 
+    Args:
+        module: what has it.
+        name: a parameter, buffer or attribute.
+        tensor: the new one.
+        allow_missing: whether there need not be one before.
+
     Raises:
+        AttributeError: there is none before, though there must be.
         TypeError: there is or is given something else.
     """
     registry = next((r for r in (module._parameters, module._buffers) if name in r), None)
     before = getattr(module, name, _MISSING) if registry is None else registry[name]
+    if before is _MISSING and not allow_missing:
+        raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
     for value in (tensor, before):
         if not isinstance(value, Tensor) and value is not None and value is not _MISSING:
             raise TypeError(f"functional_call: `{name}` must be a tensor, got {value!r}")

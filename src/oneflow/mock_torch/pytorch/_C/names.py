@@ -9,6 +9,7 @@ from typing import Any
 
 from oneflow import Tensor
 from oneflow.autograd import no_grad
+from oneflow.mock_torch.missing import MissingTracing
 
 _TensorMeta = type(Tensor)
 
@@ -45,6 +46,14 @@ class DispatchKeySet:
     def has(self, key: DispatchKey) -> bool:
         """Return whether a kind of kernels is in the set."""
         return key in self.keys
+
+
+class Graph(MissingTracing):
+    """The type of TorchScript's graphs."""
+
+
+class Value(MissingTracing):
+    """The type of what is computed in TorchScript's graphs."""
 
 
 class _ExcludeDispatchKeyGuard(nullcontext[None]):
@@ -94,6 +103,33 @@ def _log_api_usage_once(event: str) -> None:
 
 def _get_tracing_state() -> None:
     """Return None: no function is being traced into TorchScript."""
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    """Return False: classes alone are asked how functions of their tensors are computed."""
+    return False
+
+
+def _is_alias_of(tensor: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors share memory.
+
+    Args:
+        tensor: a tensor.
+        other: another one.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        >>> x = flow.zeros(2)
+        >>> torch._C._is_alias_of(x, x[1:]), torch._C._is_alias_of(x, x + 1)
+        (True, False)
+    """
+    if tensor is other:
+        return True
+    families = tensor._family, other._family
+    return None not in families and families[0].storage is families[1].storage
 
 
 def _are_functorch_transforms_active() -> bool:

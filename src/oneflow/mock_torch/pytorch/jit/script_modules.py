@@ -85,6 +85,19 @@ def save(m: Any, f: Any, **options: Any) -> NoReturn:
     raise_missing("torch.jit.save", _ARCHIVES)
 
 
+def _get_trace_graph(f: Any, args: Any = (), **options: Any) -> NoReturn:
+    """Refuse to return the graph of a traced function.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise_missing(
+        "torch.jit._get_trace_graph",
+        "there is no TorchScript; `torch.utils.flop_counter` counts what models compute, and"
+        " `torch.fx.symbolic_trace` gives their graphs",
+    )
+
+
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
     """Return what a function returns as a result that comes later; it is called at once."""
     future: Future[Any] = Future()
@@ -129,6 +142,7 @@ __all__ = [
     "ScriptFunction",
     "ScriptModule",
     "TracerWarning",
+    "_get_trace_graph",
     "_overload",
     "_overload_method",
     "_script_if_tracing",

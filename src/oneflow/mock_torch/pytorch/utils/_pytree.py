@@ -18,6 +18,9 @@ UnflattenFunc = Callable[[Iterable[Any], Context], Any]
 KeyEntry = Any
 KeyPath = tuple[KeyEntry, ...]
 
+# A tree with one of them has the structure of one with another if their keys are the same.
+_DICTIONARIES = (dict, OrderedDict, defaultdict)
+
 
 @dataclasses.dataclass(frozen=True)
 class NodeDef:
@@ -98,6 +101,38 @@ class TreeSpec:
         """Return the tree of this structure with `leaves`."""
         return tree_unflatten(leaves, self)
 
+    def flatten_up_to(self, tree: PyTree) -> list[PyTree]:
+        """Return what a tree, which may go on below, has in the places of this one's leaves.
+
+        Raises:
+            ValueError: its containers are others than those of this structure.
+        """
+        if self.is_leaf():
+            return [tree]
+        return [
+            part
+            for spec, child in zip(self.children_specs, self._children_of(tree), strict=True)
+            for part in spec.flatten_up_to(child)
+        ]
+
+    def _children_of(self, tree: PyTree) -> list[PyTree]:
+        """The children of a tree whose root is like this one's, in this one's order."""
+        if self.type in _DICTIONARIES and type(tree) in _DICTIONARIES:
+            keys = self.context[1] if self.type is defaultdict else self.context
+            if tree.keys() != set(keys):
+                raise ValueError(f"`tree`: expected keys {keys}, got {list(tree)}")
+            return [tree[key] for key in keys]
+        kind = _node_type(tree)
+        if kind is None or self.type not in (kind, type(tree)):
+            raise ValueError(f"`tree`: expected {self.type}, got {type(tree)}")
+        children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
+        if len(children) != self.num_children or (kind is not deque and context != self.context):
+            raise ValueError(
+                f"`tree`: expected {self.type} with {self.num_children} children and context "
+                f"{self.context}, got {len(children)} and {context}"
+            )
+        return list(children)
+
 
 class LeafSpec(TreeSpec):
     """The structure of a leaf."""
@@ -123,11 +158,15 @@ def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[KeyEntry, Any
     return [(MappingKey(key), value) for key, value in d.items()], list(d)
 
 
-def _sequence_flatten(s: Iterable[Any]) -> tuple[list[Any], Context]:
+def _list_flatten(s: Iterable[Any]) -> tuple[list[Any], Context]:
     return list(s), None
 
 
-def _sequence_with_keys(s: Iterable[Any]) -> tuple[list[tuple[KeyEntry, Any]], Context]:
+def _list_unflatten(values: Iterable[Any], context: Context) -> list[Any]:
+    return list(values)
+
+
+def _list_flatten_with_keys(s: Iterable[Any]) -> tuple[list[tuple[KeyEntry, Any]], Context]:
     return [(SequenceKey(index), item) for index, item in enumerate(s)], None
 
 
@@ -145,8 +184,8 @@ def _namedtuple() -> None:
 
 
 SUPPORTED_NODES: dict[Any, NodeDef] = {
-    list: NodeDef(list, _sequence_flatten, lambda values, _: list(values), _sequence_with_keys),
-    tuple: NodeDef(tuple, _sequence_flatten, lambda values, _: tuple(values), _sequence_with_keys),
+    list: NodeDef(list, _list_flatten, _list_unflatten, _list_flatten_with_keys),
+    tuple: NodeDef(tuple, _list_flatten, lambda values, _: tuple(values), _list_flatten_with_keys),
     dict: NodeDef(dict, _dict_flatten, _dict_unflatten, _dict_flatten_with_keys),
     OrderedDict: NodeDef(
         OrderedDict,
@@ -164,7 +203,7 @@ SUPPORTED_NODES: dict[Any, NodeDef] = {
         deque,
         lambda d: (list(d), d.maxlen),
         lambda values, maxlen: deque(values, maxlen=maxlen),
-        lambda d: (_sequence_with_keys(d)[0], d.maxlen),
+        lambda d: (_list_flatten_with_keys(d)[0], d.maxlen),
     ),
     _namedtuple: NodeDef(
         tuple,
@@ -208,6 +247,18 @@ def _node_type(tree: Any) -> Any:
     if kind in SUPPORTED_NODES:
         return kind
     return _namedtuple if isinstance(tree, tuple) and hasattr(kind, "_fields") else None
+
+
+def is_structseq_instance(obj: object) -> bool:
+    """Return whether something is of a type of the operating system's records, as `os.stat` gives.
+
+    Args:
+        obj: anything.
+    """
+    counts = ("n_fields", "n_sequence_fields", "n_unnamed_fields")
+    return type(obj).__bases__ == (tuple,) and all(
+        isinstance(getattr(type(obj), count, None), int) for count in counts
+    )
 
 
 def tree_is_leaf(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> bool:
@@ -294,10 +345,40 @@ def tree_map(
     *trees: PyTree,
     is_leaf: Callable[[PyTree], bool] | None = None,
 ) -> PyTree:
-    """Return the tree of what `func` gives for the leaves of trees of one structure."""
+    """Return the tree of what `func` gives for the leaves of `tree`.
+
+    Args:
+        func: takes a leaf, and what the other trees have in its place.
+        tree: the tree.
+        trees: others of its structure, which may go on below.
+        is_leaf: says which containers are leaves, too.
+
+    Raises:
+        ValueError: another tree has other containers.
+    """
     leaves, spec = tree_flatten(tree, is_leaf)
-    others = [tree_leaves(other, is_leaf) for other in trees]
+    others = [spec.flatten_up_to(other) for other in trees]
     return tree_unflatten([func(*operands) for operands in zip(leaves, *others, strict=True)], spec)
+
+
+def _broadcast_to_and_flatten(
+    tree: PyTree, treespec: TreeSpec, is_leaf: Callable[[PyTree], bool] | None = None
+) -> list[Any] | None:
+    """Return what a tree that may end early has for each leaf of a structure; None if it has not.
+
+    Args:
+        tree: the tree: each of its leaves is for all leaves in its place.
+        treespec: the structure.
+        is_leaf: says which containers are leaves, too.
+    """
+    leaves, spec = tree_flatten(tree, is_leaf)
+    places = tree_unflatten(range(treespec.num_leaves), treespec)
+    try:
+        subtrees = spec.flatten_up_to(places)
+    except ValueError:
+        return None
+    rows = zip(leaves, subtrees, strict=True)
+    return [leaf for leaf, subtree in rows for _ in tree_leaves(subtree)]
 
 
 def tree_map_(func: Callable[..., Any], tree: PyTree, *trees: PyTree, **options: Any) -> PyTree:

@@ -1,5 +1,8 @@
 """Names that ``torch.utils.data.dataloader`` has beside `oneflow.utils.data.dataloader`."""
 
+from collections.abc import Callable
+from typing import Any
+
 from oneflow.data.loader import Batches as _BaseDataLoaderIter
 from oneflow.mock_torch.pytorch.utils.data import _utils
 from oneflow.mock_torch.pytorch.utils.data.iterators import (
@@ -16,6 +19,10 @@ from oneflow.utils.data import (
     SequentialSampler,
 )
 
+# The types of the functions that loaders take, which libraries name in annotations.
+_worker_init_fn_t = Callable[[int], None]
+_collate_fn_t = Callable[[list[Any]], Any]
+
 __all__ = [
     "BatchSampler",
     "Dataset",
@@ -27,5 +34,7 @@ __all__ = [
     "_DatasetKind",
     "_MultiProcessingDataLoaderIter",
     "_SingleProcessDataLoaderIter",
+    "_collate_fn_t",
     "_utils",
+    "_worker_init_fn_t",
 ]

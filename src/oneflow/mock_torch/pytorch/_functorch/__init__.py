@@ -1,0 +1,1 @@
+"""``torch._functorch``, beneath ``torch.func``."""
