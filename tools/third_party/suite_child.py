@@ -69,6 +69,9 @@ def main(framework: str, name: str, cache: Path) -> None:
     recorder = Recorder(suite.results(cache, framework), counted, suite.every)
     if framework == "oneflow":
         oneflow.mock_torch.enable()
+        # Some derive test cases from PyTorch's private ones.
+        loading = importlib.import_module("tools.torch_tests.substitutes.loading")
+        loading.install_private_modules()
     else:
         importlib.import_module("tests.flowvision.torchvision_operators")
     # Its tests may be called as ours, or be imported from folders of their own.

@@ -145,7 +145,11 @@ _ROWS = (
         "torch.nn",
         "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d",
     ),
-    ("torch.nn.modules.conv", "oneflow.nn.modules.conv", "_ConvTransposeNd=_ConvTranspose _ConvTransposeMixin=_ConvTranspose"),
+    (
+        "torch.nn.modules.conv",
+        "oneflow.nn.modules.conv",
+        "_ConvTransposeNd=_ConvTranspose _ConvTransposeMixin=_ConvTranspose",
+    ),
     ("torch.nn.modules.dropout", "oneflow.nn.modules.dropout", "_DropoutNd=_Dropout"),
     ("torch.nn.modules.linear", "torch.nn", "LazyLinear"),
     (

@@ -146,11 +146,16 @@ def _execute(statement: ast.stmt, module: ModuleType) -> None:
 
 def _install() -> None:
     sys.modules["torchvision"] = cast(Any, None)  # it imports PyTorch's operators
-    importlib.import_module("torch.testing")
     sys.modules["functorch_additional_op_db"] = settings
     beside = sys.modules["common_utils"] = _Module("common_utils")
     vars(beside).update(vars(decorators), __name__="common_utils")
     test_case.record_global_hooks()
+    install_private_modules()
+
+
+def install_private_modules() -> None:
+    """Let tests find ours where they import PyTorch's private modules for tests."""
+    importlib.import_module("torch.testing")
     package = _Module(_INTERNAL)
     package.__path__ = []
     sys.modules[_INTERNAL] = package
