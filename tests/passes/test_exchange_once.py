@@ -160,7 +160,8 @@ def test_a_value_that_was_converted_twice_stays_for_all_that_read_it():
     flow.manual_seed(0)
     x, w = flow.randn(4, 6), flow.randn(6, 2)
     graph = graph_of(build)
-    values = graph(x.to_global(PAIR, S(1)), w.to_global(PAIR, S(0)))
+    columns = x.to_global(PAIR, B).to_global(sbp=S(1))
+    values = graph(columns, w.to_global(PAIR, B).to_global(sbp=S(0)))
     first, second = x @ w, x.sin() @ w
     for value, expected in zip(values, (first + second, first * 2, second.exp()), strict=True):
         np.testing.assert_allclose(value.numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
