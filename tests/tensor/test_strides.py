@@ -63,6 +63,28 @@ def test_views_of_the_bytes_are_torchs(place: tuple, dtypes: tuple[str, str]) ->
 
 @pytest.mark.parametrize(
     "place",
+    [
+        ((3, 1), (4, 7), 0),
+        ((1, 3), (7, 2), 1),
+        ((2, 1, 3), (3, 1, 1), 0),
+        ((2, 1, 1, 2), (8, 5, 3, 2), 0),
+        ((1, 1), (5, 9), 2),
+        ((1,), (6,), 0),
+        ((0, 2), (3, 1), 0),
+    ],
+)
+def test_strides_of_dimensions_of_size_1_are_torchs(place: tuple) -> None:
+    def strides(library: Any) -> Any:
+        x = library.arange(32.0).as_strided(*place)
+        ones = (1, *x.shape, 1)
+        views = [x.view(x.dtype), x.view(x.shape), x.reshape(x.shape), x.view(ones), x.reshape(-1)]
+        return [view.stride() for view in views]
+
+    assert strides(flow) == strides(torch)
+
+
+@pytest.mark.parametrize(
+    "place",
     [place for place in PLACES if place[0][-1:] == (2,)]
     + [
         ((3, 2), (2, 1), 1),

@@ -61,10 +61,11 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
     Raises:
         IndexError: `dim` is outside ``[-ndim, ndim - 1]``.
-        TypeError: `dim` is True or False, which stands in the place of another argument.
+        TypeError: `dim` is no integer, or it is True or False, which stands in the place of another
+            argument.
     """
-    if dim is True or dim is False:
-        raise _not_a_dim(dim)
+    if type(dim) is not int:
+        dim = _as_dim(dim)
     size = ndim or 1
     if not -size <= dim < size:
         raise IndexError(
@@ -74,8 +75,29 @@ def wrap_dim(dim: int, ndim: int) -> int:
     return dim + size if dim < 0 else dim
 
 
-def _not_a_dim(value: bool) -> TypeError:
-    return TypeError(f"`dim` must be int, got the bool {value}; give other arguments by their name")
+def _as_dim(value: Any) -> int:
+    """Return a dimension that is no `int` as one.
+
+    Raises:
+        TypeError: it is a truth value, or no integer.
+    """
+    if type(value) is bool:
+        raise TypeError(
+            f"`dim` must be int, got the bool {value}; give other arguments by their name"
+        )
+    return as_integer(value, "dim")
+
+
+def as_integer(value: Any, name: str) -> int:
+    """Return the argument called `name` as an `int`.
+
+    Raises:
+        TypeError: it is no integer; a float is none, whatever its value.
+    """
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"`{name}` must be int, got {type(value).__name__} {value!r}") from None
 
 
 def is_several(value: Any) -> TypeGuard[Sequence[Any]]:
@@ -99,10 +121,8 @@ def wrap_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
         return tuple(range(ndim))
     numbers: Any = dims
     if type(dims) is not tuple and not is_several(dims):
-        if type(dims) is bool:
-            raise _not_a_dim(dims)
         numbers = (dims,)
-    wrapped = tuple([wrap_dim(operator.index(dim), ndim) for dim in numbers])
+    wrapped = tuple([wrap_dim(dim, ndim) for dim in numbers])
     if len(set(wrapped)) != len(wrapped):
         repeated = next(dim for dim in wrapped if wrapped.count(dim) > 1)
         raise RuntimeError(f"dim {repeated} appears multiple times in the list of dims")

@@ -58,29 +58,29 @@ def reshaped_strides(
 ) -> tuple[int, ...] | None:
     """Strides of the same memory seen with another shape; None if no strides describe it."""
     if 0 in shape:
-        return row_major(new_shape)
-    runs = _runs(shape, strides)
+        return strides if new_shape == shape else row_major(new_shape)
     result: list[int] = []
-    size, stride = runs.pop(0) if runs else (1, 1)
-    for new_size in reversed(new_shape):
-        if new_size != 1 and size == 1 and runs:
-            size, stride = runs.pop(0)
-        if size % new_size:
+    sizes = list(new_shape)
+    for count, stride in _runs(shape, strides):
+        described = 1
+        while sizes and (described < count or sizes[-1] == 1):
+            result.append(described * stride)
+            described *= sizes.pop()
+        if described != count:
             return None
-        result.append(stride)
-        stride *= new_size
-        size //= new_size
     return tuple(reversed(result))
 
 
 def _runs(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Merge neighbouring dimensions of one stride; returns ``(size, stride)`` pairs, last first."""
-    runs: list[tuple[int, int]] = []
-    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if size == 1:
-            continue
-        if runs and stride == runs[-1][0] * runs[-1][1]:
-            runs[-1] = (runs[-1][0] * size, runs[-1][1])
+    """Merge neighbouring dimensions of one stride; returns ``(size, stride)`` pairs, last first.
+
+    A dimension of size 1 belongs to those behind it, as in PyTorch.
+    """
+    runs = [(shape[-1], strides[-1])] if shape else [(1, 1)]
+    for size, stride in zip(reversed(shape[:-1]), reversed(strides[:-1]), strict=True):
+        count, step = runs[-1]
+        if size == 1 or stride == count * step:
+            runs[-1] = (count * size, step)
         else:
             runs.append((size, stride))
     return runs

@@ -13,6 +13,7 @@ import numpy as np
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.base.suggestions import did_you_mean
 from oneflow.differentiation.grad_mode import no_grad
+from oneflow.functional.creation.random_parameters import check_deviation, check_uniform_ends
 from oneflow.primitives.operators.creation import full_float, full_integer, ones, zeros
 from oneflow.primitives.operators.random import random_normal, random_uniform
 from oneflow.primitives.operators.sampling import random_truncated_normal
@@ -85,11 +86,15 @@ def uniform_(
 ) -> Tensor:
     """Fill with numbers drawn evenly from ``[a, b)``.
 
+    Raises:
+        RuntimeError: `a` is greater than `b`, or the dtype does not hold them or their difference.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.init.uniform_(flow.empty(3, 5)).shape
         oneflow.Size([3, 5])
     """
+    check_uniform_ends(tensor.dtype, a, b)
     seed, stream = draw(generator)
     return _fill(tensor, lambda **spec: random_uniform(seed, stream, float(a), float(b), **spec))
 
@@ -99,11 +104,15 @@ def normal_(
 ) -> Tensor:
     """Fill with normally distributed numbers.
 
+    Raises:
+        RuntimeError: `std` is negative or NaN.
+
     Example:
         >>> import oneflow as flow
         >>> flow.nn.init.normal_(flow.empty(3, 5), std=0.02).shape
         oneflow.Size([3, 5])
     """
+    check_deviation(std)
     seed, stream = draw(generator)
     return _fill(
         tensor, lambda **spec: random_normal(seed, stream, float(mean), float(std), **spec)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from oneflow.base.dtype import Category
 from oneflow.functional.elementwise.unary import floating
 from oneflow.functional.registry import function, inplace_form
@@ -329,6 +331,9 @@ def rrelu(
         tensor([-0.2500,  2.0000], dtype=oneflow.float32)
     """
     require_floating(x, "rrelu")
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
     if lower > upper:
         raise RuntimeError(
             f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}"

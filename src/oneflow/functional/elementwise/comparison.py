@@ -138,7 +138,7 @@ def isclose(
     """
     _require_one_dtype("isclose", input, other)
     for name, tolerance in (("atol", atol), ("rtol", rtol)):
-        if tolerance < 0:
+        if not tolerance >= 0:  # NaN, too
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
     return call(p.isclose, input, other, float(atol), float(rtol), equal_nan=bool(equal_nan))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.base.dtype import Category
-from oneflow.base.shape import wrap_dim
+from oneflow.base.shape import as_integer, wrap_dim
 from oneflow.functional.elementwise.clamp import where
 from oneflow.functional.registry import function
 from oneflow.tensor.operands import require_tensor
@@ -17,7 +17,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 def _check_range(name: str, quant_min: int, quant_max: int) -> None:
-    if quant_min > quant_max:
+    if as_integer(quant_min, "quant_min") > as_integer(quant_max, "quant_max"):
         raise RuntimeError(
             f"{name}: `quant_min` should be less than or equal to `quant_max`, got {quant_min} and "
             f"{quant_max}"
@@ -78,7 +78,9 @@ def fake_quantize_per_tensor_affine(
     _check_range(name, quant_min, quant_max)
     if not _is_float(input):
         raise NotImplementedError(f"{name}: `input` must be of floats, got {input.dtype!r}")
-    if not isinstance(zero_point, Tensor) and not quant_min <= zero_point <= quant_max:
+    if not isinstance(zero_point, Tensor) and not (
+        quant_min <= as_integer(zero_point, "zero_point") <= quant_max
+    ):
         raise RuntimeError(
             f"{name}: `zero_point` must be between `quant_min` and `quant_max`, got {zero_point} "
             f"for {quant_min} to {quant_max}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from oneflow.base.dtype import Category
 from oneflow.functional.elementwise.activation import apply_activation
 from oneflow.functional.registry import function, inplace_form
@@ -130,15 +132,15 @@ def softshrink(x: Tensor, alpha: float = 0.5, inplace: bool = False) -> Tensor:
         inplace: write the result into `x`.
 
     Raises:
-        RuntimeError: `alpha` is negative.
+        RuntimeError: `alpha` is negative or not finite.
 
     Example:
         >>> import oneflow as flow
         >>> flow.nn.functional.softshrink(flow.tensor([0.5, 2.0]))
         tensor([0.0000, 1.5000], dtype=oneflow.float32)
     """
-    if alpha < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {alpha}.")
+    if not 0 <= alpha < math.inf:  # NaN, too
+        raise RuntimeError(f"lambda must be at least 0 and finite, but found to be {alpha}.")
     return apply_activation(a.softshrink, x, alpha, inplace=inplace)
 
 

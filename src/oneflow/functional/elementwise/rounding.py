@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from oneflow.base.dtype import Category
 from oneflow.base.limits import finfo
+from oneflow.base.shape import as_integer
 from oneflow.functional.creation.conversion import clone
 from oneflow.functional.elementwise.unary import require_number
 from oneflow.functional.registry import function
@@ -69,6 +70,8 @@ def round_(x: Tensor, *, decimals: int = 0) -> Tensor:
         >>> flow.round(flow.tensor([0.5, 1.5, -1.2]))
         tensor([ 0.,  2., -1.], dtype=oneflow.float32)
     """
+    if type(decimals) is not int:
+        decimals = as_integer(decimals, "decimals")
     if not decimals:
         return apply_rounding(p.round_, x)
     require_number(x, "round", Category.FLOAT)

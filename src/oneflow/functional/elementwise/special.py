@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from oneflow.base.dtype import Category, get_default_dtype
+from oneflow.base.shape import as_integer
 from oneflow.functional.elementwise.binary import floating_pair
 from oneflow.functional.elementwise.unary import floating
 from oneflow.functional.registry import function
@@ -124,6 +125,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
         >>> flow.polygamma(1, flow.tensor([1.0, 2.0]))
         tensor([1.6449, 0.6449], dtype=oneflow.float32)
     """
+    n = as_integer(n, "n")
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     if n == 0:

@@ -7,7 +7,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype
-from oneflow.base.shape import wrap_dims
+from oneflow.base.shape import as_integer, wrap_dims
 from oneflow.functional.creation.factory_functions import arange
 from oneflow.functional.creation.options import with_grad
 from oneflow.functional.registry import function
@@ -40,6 +40,7 @@ def fftfreq(
         tensor([ 0.0000,  0.2500, -0.5000, -0.2500], dtype=oneflow.float32)
     """
     options: dict[str, Any] = {"dtype": dtype or get_default_dtype(), "device": device}
+    n = as_integer(n, "n")
     first = (n + 1) // 2
     places = cat([arange(0, first, **options), arange(-(n // 2), 0, **options)])
     return with_grad(places / (n * d), requires_grad)
@@ -60,6 +61,7 @@ def rfftfreq(
         >>> flow.fft.rfftfreq(4)
         tensor([0.0000, 0.2500, 0.5000], dtype=oneflow.float32)
     """
+    n = as_integer(n, "n")
     places = arange(0, n // 2 + 1, dtype=dtype or get_default_dtype(), device=device)
     return with_grad(places / (n * d), requires_grad)
 

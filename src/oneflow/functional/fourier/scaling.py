@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from oneflow.base.dtype import Category, complex_dtype, get_default_dtype
-from oneflow.base.shape import is_several, wrap_dim, wrap_dims
+from oneflow.base.shape import as_integer, is_several, wrap_dim, wrap_dims
 from oneflow.functional.nn.padding import pad
 from oneflow.functional.shape.concat import slice_dim
 from oneflow.primitives.operators import complex as parts, fourier as p
@@ -118,7 +118,7 @@ def chosen_dims(
         dims = wrap_dims(dim, x.ndim)
     if len(set(dims)) != len(dims):
         raise RuntimeError("FFT dims must be unique")
-    sizes = [-1] * len(dims) if s is None else list(s)
+    sizes = [-1] * len(dims) if s is None else [as_integer(size, "s") for size in s]
     if len(sizes) != len(dims):
         raise RuntimeError("When given, dim and shape arguments must have the same length")
     return dims, sizes
@@ -126,7 +126,7 @@ def chosen_dims(
 
 def chosen_dim(x: Tensor, n: int | None, dim: int) -> tuple[tuple[int, ...], list[int]]:
     """Return one dimension to transform, and its size, -1 if `n` does not say it."""
-    return (wrap_dim(dim, x.ndim),), [-1 if n is None else n]
+    return (wrap_dim(dim, x.ndim),), [-1 if n is None else as_integer(n, "n")]
 
 
 def present_sizes(x: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> list[int]:

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass
 
 from oneflow.base.dtype import real_dtype
+from oneflow.base.shape import as_integer
 from oneflow.functional.creation.factory_functions import ones
 from oneflow.functional.elementwise.complex import complex_
 from oneflow.functional.fourier.transforms import fft, ifft, irfft, rfft
@@ -36,8 +37,9 @@ def _frames(
     Raises:
         RuntimeError: an impossible length, or a window of another one.
     """
-    hop = n_fft // 4 if hop is None else hop
-    win_length = n_fft if win_length is None else win_length
+    n_fft = as_integer(n_fft, "n_fft")
+    hop = n_fft // 4 if hop is None else as_integer(hop, "hop_length")
+    win_length = n_fft if win_length is None else as_integer(win_length, "win_length")
     if hop <= 0:
         raise RuntimeError(f"{name}: expected hop_length > 0, but got hop_length={hop}")
     if not 0 < win_length <= n_fft:

@@ -156,11 +156,16 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> T
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
     """Kaiser's window, whose side lobes fall with `beta`; arguments as in `general_cosine`.
 
+    Raises:
+        ValueError: `beta` is negative.
+
     Example:
         >>> import oneflow as flow
         >>> flow.signal.windows.kaiser(3, beta=1.0)
         tensor([0.7898, 1.0000, 0.7898], dtype=oneflow.float32)
     """
+    if beta < 0:
+        raise ValueError(f"kaiser: `beta` must not be negative, got {beta}")
     return _window("kaiser", kaiser_values(beta), M, sym, options)
 
 

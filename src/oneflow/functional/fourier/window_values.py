@@ -10,6 +10,7 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import DType, float64, get_default_dtype
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import SbpLike
+from oneflow.base.shape import as_integer
 from oneflow.functional.creation.factory_functions import arange
 from oneflow.functional.creation.options import checked_dtype, with_grad
 from oneflow.functional.elementwise.special import i0
@@ -53,8 +54,10 @@ def make_window(
 
     Raises:
         RuntimeError: a negative length, or no float type.
+        TypeError: the length is no integer.
     """
     dtype = checked_dtype(dtype, get_default_dtype())
+    length = as_integer(length, "window_length")
     if length < 0:
         raise RuntimeError(f"{name}: the length of a window must not be negative, got {length}")
     if not dtype.is_floating_point:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any, Literal, SupportsIndex, overload
 
 import numpy as np
 
 from oneflow.base.dtype import DType, bool_, float32, int32, int64, uint64
-from oneflow.base.shape import wrap_dim
+from oneflow.base.shape import as_integer, wrap_dim
 from oneflow.functional import return_types
 from oneflow.functional.derivatives import refuse_derivative
 from oneflow.functional.registry import function
@@ -154,18 +155,19 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ret
     Raises:
         RuntimeError: `k` is not within the dimension.
         IndexError: the dimension is empty.
+        TypeError: `k` is no integer.
 
     Example:
         >>> import oneflow as flow
         >>> flow.kthvalue(flow.tensor([3, 1, 2]), 2).values
         tensor(2, dtype=oneflow.int64)
     """
-    at = wrap_dim(dim, input.ndim)
+    at, k = wrap_dim(dim, input.ndim), as_integer(k, "k")
     if input.ndim and not input.shape[at]:
         raise IndexError(f"kthvalue(): Expected reduction dim {at} to have non-zero size.")
     if not 1 <= k <= (input.shape[at] if input.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")
-    options = {"k": int(k), "dim": at, "keepdim": bool(keepdim)}
+    options = {"k": k, "dim": at, "keepdim": bool(keepdim)}
     return return_types.kthvalue(*call(statistics.kthvalue, input, **options))
 
 
@@ -404,7 +406,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         max: end, which belongs to the last interval.
 
     Raises:
-        RuntimeError: `bins` is not positive, or `max` is below `min`.
+        RuntimeError: `bins` is not positive, `max` is below `min`, or one of them is not finite.
 
     Example:
         >>> import oneflow as flow
@@ -413,6 +415,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     """
     if bins <= 0:
         raise RuntimeError("bins must be > 0")
+    if not (math.isfinite(min) and math.isfinite(max)):
+        raise RuntimeError(f"range of [{min}, {max}] is not finite")
     if max < min:
         raise RuntimeError("max must be larger than min")
     if not input.dtype.is_floating_point:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oneflow.base.dtype import Category, get_default_dtype
+from oneflow.base.shape import as_integer
 from oneflow.functional.linalg.matmul import matmul
 from oneflow.functional.registry import function
 from oneflow.tensor.operands import cast_to, require_tensor
@@ -46,6 +47,7 @@ def cov(
         )
     if spec.dtype.category < Category.FLOAT:
         input = cast_to(input, get_default_dtype())
+    correction = as_integer(correction, "correction")
     _require_weights(fweights, aweights, spec.shape[-1] if spec.ndim else 1)
     x = input if spec.ndim == 2 else input.reshape((1, spec.numel))
     weights = fweights if aweights is None else aweights

@@ -312,7 +312,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
         )
-    if p < 0:
+    if not p >= 0:  # NaN, too
         raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
     if not x1.shape[-1]:
         return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).sum(-1)
@@ -356,7 +356,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if not input.dtype.is_floating_point:
         raise RuntimeError(f"pdist only supports floating-point dtypes, got {input.dtype!r}")
-    if p < 0:
+    if not p >= 0:  # NaN, too
         raise RuntimeError(f"pdist only supports non-negative p values, got {p}")
     rows, columns = triu_indices(input.shape[0], input.shape[0], 1, device=input.device)
     differences = input[rows] - input[columns]
@@ -406,9 +406,9 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
         tensor([[0.6000, 0.8000],
                 [0.3000, 0.4000]], dtype=oneflow.float32)
     """
-    if p <= 0:
+    if not p > 0:  # NaN, too
         raise RuntimeError(f"renorm: non-positive-norm not supported, got p={p}")
-    if maxnorm < 0:
+    if not maxnorm >= 0:  # NaN, too
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0, got {maxnorm}")
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim}")

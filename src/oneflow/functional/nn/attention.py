@@ -111,7 +111,8 @@ def scaled_dot_product_attention(
         Tensor of shape ``(*, L, F)``.
 
     Raises:
-        RuntimeError: dtypes or shapes do not fit, or both `attn_mask` and `is_causal` are given.
+        RuntimeError: dtypes or shapes do not fit, both `attn_mask` and `is_causal` are given, or
+            `dropout_p` is no probability.
 
     Example:
         >>> import oneflow as flow
@@ -136,6 +137,8 @@ def scaled_dot_product_attention(
     elif scale != usual_scale:
         # One that changes from step to step makes no new programs.
         query, scale = binary(mul, query, scale), 1.0
+    if not 0 <= dropout_p <= 1:
+        raise RuntimeError(f"`dropout_p` must be between 0 and 1, got {dropout_p}")
     has_dropout = dropout_p > 0
     seed, stream = draw(None) if has_dropout else (0, 0)
     return call(

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from oneflow.base.shape import as_integer
 from oneflow.base.sizes import IntOrInts
 from oneflow.functional.nn.spatial import batched, per_dimension, spatial_dims, unbatched
 from oneflow.functional.registry import function
@@ -135,6 +136,8 @@ def _checked_adjoint_window(
     name = f"conv_transpose{len(kernel)}d"
     dims = spatial_dims(len(kernel), data_format)
     _require_positive(name, stride=stride, dilation=dilation)
+    if type(groups) is not int:
+        groups = as_integer(groups, "groups")
     if min(padding) < 0:
         raise RuntimeError(f"negative padding is not supported, got padding={list(padding)}")
     channels = shape[p.channel_dim(dims)]
@@ -252,6 +255,8 @@ def _require_positive(name: str, **settings: tuple[int, ...]) -> None:
 def _require_groups(
     shape: tuple[int, ...], weight_shape: tuple[int, ...], groups: int, channel: int
 ) -> None:
+    if type(groups) is not int:
+        groups = as_integer(groups, "groups")
     if groups < 1:
         raise RuntimeError(f"`groups` must be greater than zero, got {groups}")
     if weight_shape[0] % groups:

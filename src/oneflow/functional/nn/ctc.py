@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from oneflow.base.dtype import int64
+from oneflow.base.shape import as_integer
 from oneflow.functional.nn.loss import check_reduction, reduced
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import ctc as c
@@ -22,9 +23,13 @@ def _on_host(lengths: Lengths, count: int, most: int, name: str) -> np.ndarray:
     """Lengths as a NumPy array.
 
     Raises:
-        RuntimeError: their number is wrong, or one is negative or too large.
+        RuntimeError: their number is wrong, one is negative or too large, or a tensor is of floats.
+        TypeError: they are no integers.
     """
     array = np.atleast_1d(lengths.numpy() if isinstance(lengths, Tensor) else np.asarray(lengths))
+    if array.size and array.dtype.kind not in "iu":
+        kind = RuntimeError if isinstance(lengths, Tensor) else TypeError
+        raise kind(f"ctc_loss(): `{name}` must be integers, got {array.tolist()}")
     if array.shape != (count,):
         raise RuntimeError(f"{name} must be of size batch_size: {count}, got {array.shape}")
     if len(array) and (array.min() < 0 or array.max() > most):
@@ -77,6 +82,7 @@ def ctc_loss(
         tensor(0.8432, dtype=oneflow.float32)
     """
     check_reduction(reduction)
+    blank = as_integer(blank, "blank")
     if not 0 <= blank < log_probs.shape[-1]:
         raise RuntimeError(f"blank must be in label range, got {blank}")
     batched = log_probs.ndim == 3

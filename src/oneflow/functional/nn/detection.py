@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oneflow.base.dtype import Category
+from oneflow.base.shape import as_integer
 from oneflow.functional.elementwise.logic import isfinite
 from oneflow.functional.index.gather import gather
 from oneflow.functional.registry import function
@@ -97,6 +98,8 @@ def roi_align(
             "roi_align needs `x` of shape [n, c, h, w] and `rois` of shape [r, 5], got "
             f"{list(x.shape)} and {list(rois.shape)}"
         )
+    pooled_h, pooled_w = as_integer(pooled_h, "pooled_h"), as_integer(pooled_w, "pooled_w")
+    sampling_ratio = as_integer(sampling_ratio, "sampling_ratio")
     if pooled_h < 1 or pooled_w < 1:
         raise RuntimeError(
             f"`pooled_h` and `pooled_w` must be at least 1, got {pooled_h} and {pooled_w}"

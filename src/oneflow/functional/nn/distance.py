@@ -29,6 +29,9 @@ def cosine_similarity(x: Tensor, y: Tensor, dim: int = 1, eps: float = 1e-8) -> 
         dim: the vectors' dimension.
         eps: lengths are at least this.
 
+    Raises:
+        RuntimeError: `eps` is negative or NaN.
+
     Example:
         >>> import oneflow as flow
         >>> x, y = flow.tensor([[3.0, 4.0]]), flow.tensor([[4.0, 3.0]])
@@ -43,6 +46,8 @@ def cosine_similarity(x: Tensor, y: Tensor, dim: int = 1, eps: float = 1e-8) -> 
     if x.shape != y.shape:
         # A vector of one element that stands for several is as long as they are.
         x, y = broadcast_tensors(x, y)
+    if not eps >= 0:  # NaN, too
+        raise RuntimeError(f"`eps` must not be negative, got {eps}")
     return call(d.cosine_similarity, x, y, float(eps), dim=dim - x.ndim)
 
 

@@ -124,7 +124,7 @@ def smooth_l1_loss(
     """
     if isinstance(beta, str):
         beta, reduction = (1.0 if isinstance(reduction, str) else reduction), beta
-    if beta < 0:
+    if not beta >= 0:  # NaN, too
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     return reduced(_compare(losses.smooth_l1, logits, label, float(beta)), reduction)
 
@@ -154,7 +154,7 @@ def huber_loss(
         >>> flow.nn.functional.huber_loss(flow.tensor([1.0, 2.0]), flow.tensor([1.5, 4.0]))
         tensor(0.8125, dtype=oneflow.float32)
     """
-    if delta <= 0:
+    if not delta > 0:  # NaN, too
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     elementwise = _compare(losses.huber, input, target, float(delta))
     return reduced(_weighted(elementwise, weight), reduction)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oneflow.base.dtype import Category
+from oneflow.base.shape import as_integer
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factory_functions import arange
 from oneflow.functional.registry import function
@@ -26,6 +27,7 @@ def padding_row(padding_idx: int | None, rows: int) -> int:
     """
     if padding_idx is None:
         return e.NO_PADDING
+    padding_idx = as_integer(padding_idx, "padding_idx")
     if not -rows <= padding_idx < rows:
         raise AssertionError("Padding_idx must be within num_embeddings")
     return padding_idx % rows

@@ -8,7 +8,7 @@ from typing import Any
 
 from oneflow.base.dtype import Category, float32, float64
 from oneflow.base.limits import iinfo
-from oneflow.base.shape import is_several
+from oneflow.base.shape import as_integer, is_several
 from oneflow.functional.nn.adaptive_pooling import adaptive_average
 from oneflow.functional.nn.spatial import per_dimension, require_elements, require_sizes
 from oneflow.functional.registry import function
@@ -266,7 +266,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool = False)
     """
     if not theta.dtype.is_floating_point:
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
-    sizes = tuple(size)
+    sizes = tuple([as_integer(number, "size") for number in size])
     count = len(sizes) - 2
     if count not in (2, 3) or tuple(theta.shape[1:]) != (count, count + 1):
         raise ValueError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.base.dtype import Category
+from oneflow.base.shape import as_integer
 from oneflow.functional.elementwise.activation import require_floating
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import cross_entropy as c
@@ -138,6 +139,8 @@ def cross_entropy(
         operands = (*promote_operands((input, target)), label_smoothing, *weights)
         return call(c.cross_entropy_probabilities, *operands, reduction=reduction)
     target = checked_labels(unwrap(input).spec.shape, target)
+    if type(ignore_index) is not int:
+        ignore_index = as_integer(ignore_index, "ignore_index")
     return call(
         c.cross_entropy,
         input,
@@ -180,7 +183,8 @@ def nll_loss(
     require_floating(input, "nll_loss")
     target = checked_labels(unwrap(input).spec.shape, target)
     weights = class_weights(unwrap(input).spec.shape, weight)
-    return call(c.nll, input, target, *weights, reduction=reduction, ignore_index=ignore_index)
+    ignored = as_integer(ignore_index, "ignore_index")
+    return call(c.nll, input, target, *weights, reduction=reduction, ignore_index=ignored)
 
 
 @function(method=False, namespace="nn.functional")

@@ -49,7 +49,7 @@ def batch_norm(
         A tensor like `input`.
 
     Raises:
-        ValueError: training with one value per channel.
+        ValueError: training with one value per channel, or with a negative `eps`.
         RuntimeError: sizes that do not fit, or no statistics to normalise with.
 
     Example:
@@ -80,6 +80,8 @@ def batch_norm(
             )
         statistics = [shaped(statistic, shape) for statistic in (running_mean, running_var)]
         return call(p.normalize_fixed, input, *statistics, scale, shift, eps)
+    if eps < 0:
+        raise ValueError(f"batch_norm: `eps` must not be negative in training, got {eps}")
     count = input.numel() // max(channels, 1)
     _check_several_values(count, input.shape)
     if not count:  # no statistics, so that the running ones stay

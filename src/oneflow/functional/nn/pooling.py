@@ -7,7 +7,7 @@ import math
 from typing import Any, Literal, overload
 
 from oneflow.base.dtype import Category
-from oneflow.base.shape import is_several
+from oneflow.base.shape import as_integer, is_several
 from oneflow.base.sizes import IntOrInts
 from oneflow.functional.nn.spatial import (
     batched,
@@ -316,6 +316,8 @@ def average_pool(
     windows = window_attributes(name, input, dims, kernel_size, stride, padding, 1, ceil_mode)
     del windows["dilation"]
     sums = call(p.window_sum, input, **windows)
+    if divisor_override is not None:
+        divisor_override = as_integer(divisor_override, "divisor_override")
     divisor = divisor_override or _divisor(input, windows, count_include_pad)
     is_integer = input._value.spec.dtype.category < Category.FLOAT
     return unbatched(

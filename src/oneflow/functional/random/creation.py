@@ -14,7 +14,7 @@ from oneflow.base.dtype import DType, get_default_dtype, int64
 from oneflow.base.limits import largest_integer
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import SbpLike
-from oneflow.base.shape import broadcast_shapes
+from oneflow.base.shape import as_integer, broadcast_shapes
 from oneflow.functional.creation.options import (
     checked_dtype,
     choose_device,
@@ -22,6 +22,7 @@ from oneflow.functional.creation.options import (
     new_shape,
     with_grad,
 )
+from oneflow.functional.creation.random_parameters import check_deviation
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import random as rng, sampling
 from oneflow.random.generator import Generator, draw
@@ -320,19 +321,15 @@ def randperm(
         >>> sorted(flow.randperm(4).tolist())
         [0, 1, 2, 3]
     """
+    n = as_integer(n, "n")
     if n < 0:
         raise RuntimeError(f"`n` must be non-negative, got {n}")
     dtype = checked_dtype(dtype, int64)
     if n - 1 > (largest := largest_integer(dtype)):
         raise RuntimeError(f"`n` must be at most {largest + 1} for {dtype!r}, got {n}")
     options = {"dtype": dtype, "device": choose_device(device, placement, sbp)}
-    order = call(rng.random_permutation, *draw(generator), size=operator.index(n), **options)
+    order = call(rng.random_permutation, *draw(generator), size=n, **options)
     return with_grad(order, requires_grad)
-
-
-def _check_std(std: float) -> None:
-    if not std >= 0:  # NaN, too
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
 
 
 @function(method=False)
@@ -379,7 +376,7 @@ def normal(
             raise TypeError(f"normal() takes sizes from its tensors, got size={size} besides")
         mean, std = as_number(mean), as_number(std)
     if not isinstance(std, Tensor):
-        _check_std(std)
+        check_deviation(std)
     elif std.is_complex():
         raise RuntimeError("normal expects standard deviation to be non-complex")
     tensors = [parameter for parameter in (mean, std) if isinstance(parameter, Tensor)]
@@ -478,6 +475,7 @@ def multinomial(
         )
     if x.ndim not in (1, 2):
         raise RuntimeError(f"prob_dist must be 1 or 2 dim, got {x.ndim} dims")
+    num_samples = as_integer(num_samples, "num_samples")
     if num_samples <= 0:
         raise RuntimeError(f"cannot sample n_sample <= 0 samples, got num_samples={num_samples}")
     if not replacement and num_samples > x.shape[-1]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from oneflow.base.dtype import DType
 from oneflow.base.keyword_aliases import keyword_aliases, self_by_name
-from oneflow.base.limits import finfo, largest_integer
-from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
+from oneflow.base.limits import largest_integer
+from oneflow.base.shape import as_integer
+from oneflow.functional.creation.random_parameters import (
+    check_deviation,
+    check_ends,
+    check_uniform_ends,
+    warn_of_rounding,
+)
 from oneflow.primitives.operators import random as rng, sampling
 from oneflow.primitives.operators.elementwise import exp
 from oneflow.primitives.registry import Primitive
@@ -62,11 +66,7 @@ def uniform_(
     if ends:
         raise TypeError(f"uniform_() got an unexpected keyword argument '{next(iter(ends))}'")
     _need_floating(self, "uniform_")
-    if low > high:
-        raise RuntimeError(
-            f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
-        )
-    _check_ends(self.dtype, {"from": low, "to": high, "to - from": high - low})
+    check_uniform_ends(self.dtype, low, high)
     return write(self, _draw_like(self, rng.random_uniform, generator, low, high))
 
 
@@ -85,8 +85,7 @@ def normal_(
         tensor([5., 5., 5.], dtype=oneflow.float32)
     """
     _need_floating(self, "normal_", complex_too=True)
-    if not std >= 0:  # NaN, too
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    check_deviation(std)
     return write(self, _draw_like(self, rng.random_normal, generator, mean, std))
 
 
@@ -193,46 +192,6 @@ def bernoulli_(
     return write(self, rng.random_mask(p, *draw(generator), **options, device=spec.device))
 
 
-@functools.cache
-def _range_of(dtype: DType) -> tuple[float, float]:
-    """The least and the largest number of a dtype, which are rounded if it holds floats."""
-    if dtype.name == "bool":
-        return 0, 1
-    if dtype.is_floating_point:
-        limits = finfo(dtype)
-        return limits.min, limits.max
-    bits = 8 * dtype.itemsize - dtype.is_signed
-    return -(2**bits) if dtype.is_signed else 0, 2**bits - 1
-
-
-def _check_ends(dtype: DType, named_ends: Mapping[str, float]) -> None:
-    """Refuse ends of random numbers that a dtype does not hold.
-
-    Raises:
-        RuntimeError: it does not hold one of them.
-    """
-    least, largest = _range_of(dtype)
-    for name, end in named_ends.items():
-        if not least <= end <= largest:
-            raise RuntimeError(
-                f"{name} is out of bounds for {dtype!r}, got {end}; it holds numbers from {least} "
-                f"to {largest}"
-            )
-
-
-def _warn_of_rounding(dtype: DType, named_ends: Mapping[str, float]) -> None:
-    """Warn in PyTorch's place of integers that a float dtype rounds."""
-    exact = largest_integer(dtype)
-    for name, end in named_ends.items():
-        if not -exact <= end <= exact:
-            warn_in_place_of_pytorch(
-                f"{name} is out of bounds [-{exact}, {exact}]. Due to precision limitations "
-                f"{dtype!r} can support discrete uniform distribution only within this range. This "
-                "warning will become an error in version 1.7 release, please fix the code in "
-                "advance"
-            )
-
-
 @_method
 def random_(
     self: Tensor, *ends: int | None, generator: Generator | None = None, **named: int | None
@@ -243,6 +202,7 @@ def random_(
 
     Raises:
         RuntimeError: an empty range, or one that the dtype does not hold.
+        TypeError: an end is no integer.
 
     Example:
         >>> import oneflow as flow
@@ -251,14 +211,15 @@ def random_(
         [2.0, 3.0, 4.0]
     """
     bounds = ends if len(ends) == 2 else (0, *ends) if ends else (0, None)
-    low, high = named.pop("from", bounds[0]) or 0, named.pop("to", bounds[1])
-    high = largest_integer(self.dtype) + 1 if high is None else high
+    low, high = named.pop("from", bounds[0]), named.pop("to", bounds[1])
+    low = 0 if low is None else as_integer(low, "from")
+    high = largest_integer(self.dtype) + 1 if high is None else as_integer(high, "to")
     if low >= high:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
     named_ends = {"from": low, "to - 1": high - 1}
-    _check_ends(self.dtype, named_ends)
+    check_ends(self.dtype, named_ends)
     if self.dtype.is_floating_point:
-        _warn_of_rounding(self.dtype, named_ends)
+        warn_of_rounding(self.dtype, named_ends)
     return write(self, _draw_like(self, rng.random_integer, generator, low, high))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from oneflow.base.dtype import Category, get_default_dtype
-from oneflow.base.shape import wrap_dims
+from oneflow.base.shape import as_integer, wrap_dims
 from oneflow.functional.reduce.cumulative import diff
 from oneflow.functional.registry import function
 from oneflow.functional.shape.concat import cat
@@ -47,7 +47,7 @@ def gradient(
         (tensor([1.0000, 1.5000, 3.0000, 4.0000], dtype=oneflow.float32),)
     """
     require_tensor(input, "gradient")
-    if edge_order not in (1, 2):
+    if as_integer(edge_order, "edge_order") not in (1, 2):
         raise RuntimeError(
             f"gradient only supports edge_order=1 and edge_order=2, got {edge_order}"
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from oneflow.base.dtype import DType
 from oneflow.primitives.operators import shape as p
 from oneflow.primitives.operators.strided import bitcast
@@ -25,7 +27,8 @@ def view_as_type(input: Tensor, dtype: DType) -> Tensor:
     """
     spec = input._value.spec
     if dtype is spec.dtype:
-        return call_view(p.reshape, input, shape=spec.shape)
+        # It keeps strides, which a reshape gives dimensions of size 1 anew.
+        return call_view(p.broadcast_to, input, shape=spec.shape)
     have, want = spec.dtype.itemsize, dtype.itemsize
     if have != want:
         types = f"to view {spec.dtype!r} as {dtype!r} (different element sizes)"
@@ -36,22 +39,32 @@ def view_as_type(input: Tensor, dtype: DType) -> Tensor:
                 f"self.size(-1) must be divisible by {want // have} {types}, but got "
                 f"{spec.shape[-1]}"
             )
-        if reason := _other_sizes_refused(input, max(want // have, 1)):
+        if reason := unfit_part(input, max(want // have, 1), range(input.ndim - 1)):
             if not may_copy(input):
-                raise RuntimeError(f"self.{reason[0]} must be {reason[1]} {types}")
+                raise RuntimeError(f"self.{reason}, {types}")
             input = call(p.reshape, input, shape=spec.shape)
     return call_view(bitcast, input, dtype=dtype, itemsize=have)
 
 
-def _other_sizes_refused(input: Tensor, ratio: int) -> tuple[str, str] | None:
-    """The part of a layout that does not fit elements `ratio` times as large, and the rule."""
-    *strides, last = strided_layout(input).strides
-    if last != 1:
-        return "stride(-1)", f"1, not {last},"
+def unfit_part(input: Tensor, ratio: int, dims: Iterable[int]) -> str | None:
+    """The part of a layout, and its rule, that does not fit elements `ratio` times as large.
+
+    Args:
+        input: tensor whose last dimension makes up the larger elements.
+        ratio: elements of `input` in each of them.
+        dims: the dimensions along which larger elements must start at a whole number of them.
+
+    Returns:
+        A text such as ``stride(0) must be divisible by 2, not 3``; None if all fit.
+    """
+    strides = strided_layout(input).strides
+    if strides[-1] != 1:
+        return f"stride(-1) must be 1, not {strides[-1]}"
     if ratio == 1:
         return None
-    positions = {f"stride({dim})": stride for dim, stride in enumerate(strides)}
-    for name, elements in ({"storage_offset()": storage_offset_of(input)} | positions).items():
+    numbers = {"storage_offset()": storage_offset_of(input)}
+    numbers |= {f"stride({dim})": strides[dim] for dim in dims}
+    for name, elements in numbers.items():
         if elements % ratio:
-            return name, f"divisible by {ratio}, not {elements},"
+            return f"{name} must be divisible by {ratio}, not {elements}"
     return None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.base.dtype import bool_
-from oneflow.base.shape import wrap_dim, wrap_dims
+from oneflow.base.shape import as_integer, wrap_dim, wrap_dims
 from oneflow.functional.creation.options import sizes_of
 from oneflow.functional.registry import attach_inplace_form, function
 from oneflow.functional.shape.reshape import transpose
@@ -136,7 +136,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         raise RuntimeError(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
-    rotations = k % 4
+    rotations = as_integer(k, "k") % 4
     if rotations == 0:
         return input.clone()
     if rotations == 2:
@@ -243,7 +243,7 @@ def repeat_interleave(
             f"{list(counts.shape)} and a size of {size}"
         )
     positions = _repeated_places(np.broadcast_to(counts, size))
-    if output_size is not None and len(positions) != output_size:
+    if output_size is not None and len(positions) != as_integer(output_size, "output_size"):
         raise RuntimeError(f"output_size is {output_size}, the repeats give {len(positions)}")
     index = import_array(positions, None, input.device)
     return call(index_primitive, source, index, dims=(at,))

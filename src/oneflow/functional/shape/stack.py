@@ -14,7 +14,7 @@ from oneflow.base import shape as base_shape
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, int64
 from oneflow.base.placement import parse_device
-from oneflow.base.shape import Size
+from oneflow.base.shape import Size, as_integer
 from oneflow.functional.creation.options import checked_dtype, sizes_of
 from oneflow.functional.registry import function
 from oneflow.functional.shape.concat import cat, sequence_of_tensors, stack
@@ -171,6 +171,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 def _triangle(
     name: str, row: int, col: int, offset: int, dtype: DType | None, device: Any
 ) -> Tensor:
+    row, col = as_integer(row, "row"), as_integer(col, "col")
+    offset = as_integer(offset, "offset")
     if row < 0 or col < 0:
         raise RuntimeError(f"{name}: row and col must be non-negative, got {row} and {col}")
     # A truth value for each place, and two numbers for those found.

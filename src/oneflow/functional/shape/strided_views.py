@@ -13,11 +13,11 @@ from typing import Any
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import Category
 from oneflow.base.keyword_aliases import self_by_name
-from oneflow.base.shape import wrap_dim
+from oneflow.base.shape import as_integer, wrap_dim
 from oneflow.differentiation.grad_mode import MODE, enable_grad
 from oneflow.functional.creation.options import sizes_of
 from oneflow.functional.registry import function
-from oneflow.functional.shape.byte_views import may_copy
+from oneflow.functional.shape.byte_views import may_copy, unfit_part
 from oneflow.functional.shape.concat import slice_dim
 from oneflow.functional.shape.reshape import squeeze, t, transpose, unsqueeze
 from oneflow.primitives.operators import shape as p, strided
@@ -26,7 +26,7 @@ from oneflow.tensor.batch_elements import note_same_start, own_start
 from oneflow.tensor.call import call, call_view
 from oneflow.tensor.memory_views import join_storage
 from oneflow.tensor.methods import attach
-from oneflow.tensor.strides import storage_offset_of, strided_layout
+from oneflow.tensor.strides import storage_offset_of
 from oneflow.tensor.tensor import Tensor
 
 
@@ -56,7 +56,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
             f"narrow(): start must be an 0-dim integral Tensor, got {start.dtype} of shape "
             f"{tuple(start.shape)}"
         )
-    first = operator.index(start)
+    first, length = operator.index(start), as_integer(length, "length")
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -size <= first <= size:
@@ -137,6 +137,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         [[0, 1], [1, 2], [2, 3]]
     """
     at = wrap_dim(dimension, self.ndim)
+    size, step = as_integer(size, "size"), as_integer(step, "step")
     length = self._value.spec.shape[at] if self.ndim else 1
     if not 0 <= size <= length:
         raise RuntimeError(
@@ -238,24 +239,12 @@ def view_as_complex(input: Tensor) -> Tensor:
         )
     if not input.ndim or input.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
-    if reason := _pairs_refused(input):
+    several = [dim for dim, size in enumerate(input.shape[:-1]) if size != 1]
+    if reason := unfit_part(input, 2, several):
         if not may_copy(input):
-            raise RuntimeError(reason)
+            raise RuntimeError(f"view_as_complex: {reason}")
         input = call(p.reshape, input, shape=input.shape)
     return call_view(strided.view_as_complex, input)
-
-
-def _pairs_refused(input: Tensor) -> str | None:
-    """The rule by which the memory does not hold whole pairs, or None."""
-    *strides, last = strided_layout(input).strides
-    if last != 1:
-        return "Tensor must have a last dimension with stride 1"
-    sizes = input._value.spec.shape
-    if any(stride % 2 for stride, size in zip(strides, sizes, strict=False) if size != 1):
-        return "Tensor must have a stride divisible by 2 for all but last dimension"
-    if (offset := storage_offset_of(input)) % 2:
-        return f"Tensor must have a storage_offset divisible by 2, but got {offset}"
-    return None
 
 
 @function()

@@ -342,7 +342,7 @@ def _at_rank(at: Callable, rank, interpolation: str):
 
 
 def _out_of_range(x, q, **attributes):
-    return jnp.any((q < 0) | (q > 1)), jnp.zeros((), jnp.int64)
+    return ~jnp.all((q >= 0) & (q <= 1)), jnp.zeros((), jnp.int64)
 
 
 def _quantile_axes(operation: Operation) -> Axes:

@@ -134,10 +134,12 @@ def _allowed(b: GraphBuilder, call: Call, scores: Ref, mask: list[Ref]) -> Ref |
     return causal if allowed is None else b.op("And", causal, allowed)
 
 
-@lowering("grouped_matmul")
+@lowering("grouped_matmul", "grouped_matmul_transposed")
 def _grouped_matmul(b: GraphBuilder, call: Call) -> Ref:
     """The products of all rows with all matrices, and of each row that with its group's."""
     x, weight, ends = call.operands
+    if call.primitive == "grouped_matmul_transposed":
+        weight = o.transpose(b, weight, (0, 2, 1))
     products = o.matmul(b, o.unsqueeze(b, x, [0]), weight)
     inside = _rows_in_groups(b, x.shape[0], ends)
     return o.reduce(b, "ReduceSum", _only(b, inside, products), [0], keepdim=False)
