@@ -295,3 +295,22 @@ def test_a_table_split_by_rows_stays_where_it_is(placement):
         flow.nn.functional.embedding(
             flow.tensor([64]).to_global(placement, every), mine.detach()
         ).numpy()
+
+
+@pytest.mark.parametrize("sbp", [S(0), S(1), B])
+def test_the_type_of_another_tensor_is_its_placement_too(sbp):
+    x = flow.arange(8.0).reshape(4, 2).requires_grad_()
+    wide = flow.zeros(2, 2, dtype=flow.float64, placement=PAIR, sbp=sbp)
+    single = flow.ones(3, dtype=flow.float16, placement=flow.placement("cpu", [1]), sbp=B)
+    whole = x.to_global(PAIR, B)
+    for source in (x.to_global(PAIR, S(0)), whole, single.new_ones(2, 2)):
+        moved = source.type_as(wide)
+        assert (moved.dtype, moved.placement, moved.sbp) == (flow.float64, PAIR, (sbp,))
+        assert moved.tolist() == source.tolist()
+    assert whole.type_as(single).placement == single.placement
+    assert x.type_as(wide).sbp == (sbp,)
+    local = whole.type_as(flow.ones(1, dtype=flow.float64))
+    assert local.is_local
+    assert local.dtype == flow.float64
+    local.sum().backward()
+    assert x.grad.tolist() == [[1, 1]] * 4

@@ -223,18 +223,18 @@ def cuda(
 
 @keyword_aliases(other="target")
 def type_as(self: Tensor, target: Tensor) -> Tensor:
-    """This tensor with the dtype and device of `target`.
+    """This tensor with the dtype and device of `target`, or with its placement and SBP.
 
-    If one of them is global, only the dtype is that of `target`.
+    A global tensor becomes local, this rank's part, if `target` is local.
 
     Example:
         >>> import oneflow as flow
         >>> flow.ones(2).type_as(flow.zeros(1, dtype=flow.int32))
         tensor([1, 1], dtype=oneflow.int32)
     """
-    if self.is_global or target.is_global:
-        return self.to(dtype=target.dtype)
-    return self.to(target)
+    if target.is_global:
+        return self.to(dtype=target.dtype).to_global(target.placement, target.sbp)
+    return (self.to_local() if self.is_global else self).to(target)
 
 
 TENSOR_TYPES = {
