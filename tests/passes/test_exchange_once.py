@@ -154,14 +154,14 @@ def test_the_planner_counts_one_exchange(stages):
 def test_a_value_that_was_converted_twice_stays_for_all_that_read_it():
     def build(x, w):
         first, second = x @ w, x.sin() @ w
-        pair = [y.to_global(sbp=B).to_global(sbp=S(0)) for y in (first, second)]
+        pair = [y.to_global(sbp=[B, B]).to_global(sbp=[B, S(0)]) for y in (first, second)]
         return pair[0] + pair[1], pair[0] * 2, pair[1].exp()
 
     flow.manual_seed(0)
     x, w = flow.randn(4, 6), flow.randn(6, 2)
+    whole_x, whole_w = [tensor.to_global(GRID, [B, B]) for tensor in (x, w)]
     graph = graph_of(build)
-    columns = x.to_global(PAIR, B).to_global(sbp=S(1))
-    values = graph(columns, w.to_global(PAIR, B).to_global(sbp=S(0)))
+    values = graph(whole_x.to_global(sbp=[S(1), S(0)]), whole_w.to_global(sbp=[S(0), B]))
     first, second = x @ w, x.sin() @ w
     for value, expected in zip(values, (first + second, first * 2, second.exp()), strict=True):
         np.testing.assert_allclose(value.numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
