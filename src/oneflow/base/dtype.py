@@ -12,6 +12,7 @@ import numpy as np
 from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.base.process_settings import inherit
 from oneflow.base.program_name import program_name
+from oneflow.base.suggestions import did_you_mean
 
 
 class Category(enum.IntEnum):
@@ -191,6 +192,11 @@ def get_default_dtype() -> DType:
     return _Default.dtype
 
 
+def dtype_hint(given: Any) -> str:
+    """Return the end of a message about what is no dtype: those like the text that is given."""
+    return did_you_mean(given.rpartition(".")[2], _BY_NAME) if isinstance(given, str) else ""
+
+
 @keyword_aliases(dtype="d")
 def set_default_dtype(d: DType) -> None:
     """Set the floating point type that Python floats turn into.
@@ -206,7 +212,8 @@ def set_default_dtype(d: DType) -> None:
     """
     if not isinstance(d, DType) or not d.is_floating_point:
         raise TypeError(
-            f"only floating-point types are supported as the default type, got `d` = {d!r}"
+            "only floating-point types are supported as the default type, got `d` = "
+            f"{d!r}{dtype_hint(d)}"
         )
     _Default.dtype = d
 

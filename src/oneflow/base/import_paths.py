@@ -15,6 +15,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from oneflow.base.failed_imports import failed_import
 from oneflow.base.old_modules import OLD_MODULES
 
 _PRIVATE, _HINTS = "oneflow.legacy.private_names", "oneflow.legacy.unsupported"
@@ -110,6 +111,9 @@ _NAMESPACES = {
 # Modules with others of the table in them.
 _PACKAGES = {name.rpartition(".")[0] for name in _NAMESPACES} & _NAMESPACES.keys()
 
+# Beginnings of the names of modules that are distributed together.
+_DISTRIBUTED = ("oneflow.", "flowvision.", "oneflow_onnx.")
+
 
 def is_import_path(name: str) -> bool:
     """Return True if a module of that name holds no code, and leads to public names."""
@@ -126,13 +130,22 @@ class PathFinder(MetaPathFinder, Loader):
 
         Raises:
             ModuleNotFoundError: for modules of upstream of which something else stands in place.
+            ImportError: an import asks for a name that is like another.
         """
         if fullname in _NAMESPACES or _is_old(fullname):
             return ModuleSpec(fullname, self, is_package=fullname in _PACKAGES)
-        hint = _hint(fullname) if fullname.startswith("oneflow.") else None
+        if not fullname.startswith(_DISTRIBUTED):
+            return None
+        hint = _hint(fullname)
         if hint is not None:
             raise ModuleNotFoundError(f"No module named {fullname!r}: {hint}", name=fullname)
-        return None
+        behind = sys.meta_path[sys.meta_path.index(self) + 1 :]
+        specs = (finder.find_spec(fullname, path, target) for finder in behind)
+        spec = next((found for found in specs if found is not None), None)
+        error = failed_import(fullname, _modules_below(fullname.rpartition(".")[0]))
+        if spec is None and error is not None:
+            raise error
+        return spec
 
     def exec_module(self, module: ModuleType) -> None:
         """Give a new module its names."""
@@ -143,6 +156,13 @@ class PathFinder(MetaPathFinder, Loader):
         namespaces = _NAMESPACES[name]
         module.__doc__ = f"A path to names in {', '.join(namespaces)}."
         module.__dict__["__getattr__"] = _lookup(name, namespaces)
+
+
+def _modules_below(package: str) -> list[str]:
+    """The names of the tables' modules in a package."""
+    below = [name.rpartition(".") for name in _NAMESPACES]
+    old = OLD_MODULES if package == "oneflow" else ()
+    return [*[name for parent, _, name in below if parent == package], *old]
 
 
 def _is_old(name: str) -> bool:

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from oneflow.base.keywords import suggest_keyword, takes_further
+
 _Function = TypeVar("_Function", bound=Callable)
 
 
@@ -62,8 +64,13 @@ def keyword_aliases(**names: str) -> Callable[[_Function], _Function]:
         def wrapper(*args: Any, **keywords: Any) -> Any:
             if keywords:
                 rename_keywords(keywords, names, function.__name__)
-            return function(*args, **keywords)
+            try:
+                return function(*args, **keywords)
+            except TypeError as error:
+                suggest_keyword(error, function)
+                raise
 
+        takes_further(wrapper, names)
         return wrapper
 
     return accept

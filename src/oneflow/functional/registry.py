@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -22,9 +21,9 @@ from oneflow.base.composed_operand import (
 from oneflow.base.dtype import DType
 from oneflow.base.hook import Hook
 from oneflow.base.keyword_aliases import rename_keywords, rename_reduction
+from oneflow.base.keywords import keyword_hint
 from oneflow.base.parameters import Parameters, parameters_of
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
-from oneflow.base.suggestions import did_you_mean
 from oneflow.base.traceback import hide_internal_frames
 from oneflow.functional.factors_first import factors_by_name
 from oneflow.functional.out_dtypes import casts_results, check_given_dtype, check_out_dtype
@@ -73,8 +72,6 @@ _ADDED_KEYWORDS = {
 }
 # PyTorch's of functions that make tensors; they change nothing.
 _CREATION_OPTIONS = ("layout", "pin_memory")
-# Python's message for an argument that a function does not have.
-_UNKNOWN_KEYWORD = re.compile(r"got an unexpected keyword argument '(\w+)'$")
 # The aliases of an argument by each of them.
 _ALIASES_OF = {name: aliases for aliases in _KEYWORD_ALIASES for name in aliases}
 
@@ -244,7 +241,7 @@ def _accept_keyword_aliases(
             result = _result_of_refused(error, public, args, given)
             if result is not NotImplemented:
                 return result
-            _make_clear(error, public.__name__, body)
+            _make_clear(error, public, body)
             raise
 
     return _with_signature(public, body, ["out", "inplace"] if inplace else options)
@@ -268,19 +265,17 @@ def _with_signature(public: Callable, body: Callable, added: Sequence[str]) -> C
     return public
 
 
-def _make_clear(error: Exception, name: str, body: Callable) -> None:
+def _make_clear(error: Exception, public: Callable, body: Callable) -> None:
     """Hide our frames in an error of a function; one that says little of memory is raised anew.
 
     An error of Python about the arguments then names the public function and a similar argument.
     """
     if isinstance(error, MemoryError):
-        raise host_memory_error(name, error) from None
+        raise host_memory_error(public.__name__, error) from None
     text = str(error)
     if isinstance(error, TypeError) and text.startswith(f"{body.__qualname__}() "):
-        text = name + text.removeprefix(body.__qualname__)
-        unknown = _UNKNOWN_KEYWORD.search(text)
-        hint = did_you_mean(unknown[1], parameters_of(body).names) if unknown is not None else ""
-        error.args = (f"{text}{hint}",)
+        text = public.__name__ + text.removeprefix(body.__qualname__)
+        error.args = (f"{text}{keyword_hint(text, inspect.signature(public).parameters)}",)
     hide_internal_frames(error)
 
 

@@ -6,6 +6,8 @@ import functools
 import inspect
 from typing import Any
 
+from oneflow.base.keywords import takes_further
+
 
 def with_defaults(**defaults: Any) -> Any:
     """Return a class decorator that gives arguments of the inherited `__init__` other defaults."""
@@ -20,6 +22,7 @@ def with_defaults(**defaults: Any) -> Any:
             missing = {name: default for name, default in defaults.items() if name not in names}
             original(self, *args, **kwargs, **missing)
 
+        takes_further(make, ())
         kind.__init__ = make
         return kind
 

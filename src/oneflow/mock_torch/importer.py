@@ -16,8 +16,10 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from oneflow.base.environment import MOCK_TORCH_DISABLED, MOCK_TORCH_LAZY, MOCK_TORCH_VERBOSE
+from oneflow.base.failed_imports import failed_import
 from oneflow.base.process_settings import inherit
 from oneflow.base.program_name import ONEFLOW, PYTORCH, program_name, set_program_name
+from oneflow.base.suggestions import UnknownAttributeError
 from oneflow.mock_torch.modules import MODULE_IN_PLACE
 from oneflow.mock_torch.paths import HOMES
 from oneflow.mock_torch.pickle_paths import pickle_by_path, pickle_names
@@ -32,7 +34,7 @@ _FUNCTIONS = "oneflow.functional"
 _FUNCTORCH, _FUNCTORCH_HERE = "functorch", "oneflow.mock_torch.functorch"
 
 
-class MissingNameError(AttributeError, NotImplementedError):
+class MissingNameError(UnknownAttributeError, NotImplementedError):
     """Nothing in `oneflow` has a name that PyTorch has."""
 
 
@@ -91,7 +93,9 @@ class ModuleWrapper(ModuleType):
             if name.startswith("__") or not _exists(f"{self.__name__}.{name}"):
                 if _IMPORTER.lazy and not name.startswith("__") and asks_by_name(sys._getframe(1)):
                     return placeholder_for(f"{self.__name__}.{name}", _IMPORTER.verbose)
-                raise MissingNameError(f"{self._home}.{name} is not implemented")
+                raise MissingNameError(
+                    f"{self._home}.{name} is not implemented", name, lambda: dir(self)
+                )
         with enable():  # also for those who keep a module longer than the switch
             return importlib.import_module(f"{self.__name__}.{name}")
 
@@ -170,7 +174,7 @@ class OneflowImporter(MetaPathFinder, Loader):
         if not self.enabled:
             return None
         if not _exists(fullname) and not self.lazy:
-            raise ModuleNotFoundError(
+            raise failed_import(fullname) or ModuleNotFoundError(
                 f"no module named '{fullname}': {_name_here(fullname)} is not implemented",
                 name=fullname,
             )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
 from oneflow.base.change_count import CHANGES, Registry
+from oneflow.base.keywords import SuggestsKeywords
 from oneflow.base.traceback import hide_internal_frames
 from oneflow.module.buffer import Buffer
 from oneflow.module.conversion import ConversionMixin
@@ -16,6 +17,7 @@ from oneflow.module.state import (
     StateDictLoader,
     collect,
     load_module_state,
+    no_member,
     placeholder,
     save_module_state,
 )
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 _STORES = ("_parameters", "_buffers", "_modules")
 
 
-class Module(HooksMixin, ConversionMixin):
+class Module(HooksMixin, ConversionMixin, SuggestsKeywords):
     """Base class of neural network modules: parameters, buffers and modules inside modules.
 
     Assigning a `Parameter` or another module to an attribute registers it. Define `forward`; call
@@ -328,7 +330,7 @@ class Module(HooksMixin, ConversionMixin):
         module: Any = self
         for name in target.split(".") if target else ():
             if not hasattr(module, name):
-                raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+                raise no_member(module, name, "_modules")
             module = getattr(module, name)
             if not isinstance(module, Module):
                 raise AttributeError(f"`{name}` is not an nn.Module")
@@ -351,7 +353,7 @@ class Module(HooksMixin, ConversionMixin):
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         if not hasattr(module, name):
-            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+            raise no_member(module, name, registry)
         if name not in module.__dict__[registry]:
             raise AttributeError(f"`{name}` is not {kind}")
         return module.__dict__[registry][name]
@@ -488,11 +490,8 @@ class Module(HooksMixin, ConversionMixin):
         if len(lines) == 1 and not children:
             return f"{self._get_name()}({lines[0]})"
         lines += children
-        return (
-            f"{self._get_name()}("
-            + "".join(f"\n  {line}" for line in lines)
-            + ("\n)" if lines else ")")
-        )
+        inner = "".join(f"\n  {line}" for line in lines)
+        return f"{self._get_name()}({inner}" + ("\n)" if lines else ")")
 
 
 def _indented(text: str) -> str:

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from oneflow.base.suggestions import did_you_mean
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.module.parameter import Parameter
 from oneflow.sparse.tensor import SparseTensor
@@ -14,6 +15,12 @@ from oneflow.tensor.transfer import device_or_sharding, device_put, import_array
 from oneflow.tensor.views import unwrap, write
 
 EXTRA_STATE = "_extra_state"
+
+
+def no_member(module: Any, name: str, registry: str) -> AttributeError:
+    """The error of a module that has no member of a name, with those of a registry like it."""
+    hint = did_you_mean(name, module.__dict__[registry])
+    return AttributeError(f"{type(module).__name__} has no attribute `{name}`{hint}")
 
 
 class Stateful(Protocol):

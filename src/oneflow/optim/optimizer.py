@@ -17,6 +17,7 @@ import numpy as np
 from oneflow.base.device import Device
 from oneflow.base.dtype import Category
 from oneflow.base.keyword_aliases import keyword_aliases
+from oneflow.base.keywords import SuggestsKeywords, takes_further
 from oneflow.base.parameters import parameters_of
 from oneflow.base.placement import Sharding
 from oneflow.base.sbp import NdSbp
@@ -79,10 +80,11 @@ def accept_common_keywords(init: F) -> F:
                 kwargs.pop(name, None)
         init(self, *args, **kwargs)
 
+    takes_further(accept, ("parameters", "differentiable", *_WITHOUT_EFFECT))
     return cast("F", accept)
 
 
-class Optimizer(ScheduledByGraph, OptimizerHooks):
+class Optimizer(ScheduledByGraph, OptimizerHooks, SuggestsKeywords):
     """Base class of all optimizers.
 
     Args:

@@ -12,6 +12,7 @@ from oneflow.base.keyword_aliases import keyword_aliases, self_by_name
 from oneflow.base.placement import Placement, Sharding, parse_device
 from oneflow.base.program_name import program_name
 from oneflow.base.shape import broadcast_shapes
+from oneflow.base.suggestions import did_you_mean
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factory_functions import plain_number
 from oneflow.functional.creation.options import as_dtype
@@ -281,7 +282,7 @@ def type_(self: Tensor, dtype: DType | type | str | None = None, non_blocking: b
         return cast(self, as_dtype(dtype))
     name = getattr(dtype, "__name__", str(dtype)).rpartition(".")[2]
     if name not in TENSOR_TYPES:
-        raise ValueError(f"invalid type: '{dtype}'")
+        raise ValueError(f"invalid type: '{dtype}'{did_you_mean(name, TENSOR_TYPES)}")
     return cast(self, TENSOR_TYPES[name])
 
 

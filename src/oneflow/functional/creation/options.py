@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from oneflow.base.dtype import DType, bool_, complex128, float64, int64
+from oneflow.base.dtype import DType, bool_, complex128, dtype_hint, float64, int64
 from oneflow.base.placement import Placement, Sharding, parse_device
 from oneflow.base.sbp import nd_sbp_of
 from oneflow.base.spec import TensorSpec
@@ -98,7 +98,7 @@ def as_dtype(dtype: Any) -> DType:
         return dtype
     if isinstance(dtype, type) and dtype in _PYTHON_TYPES:
         return _PYTHON_TYPES[dtype]
-    raise TypeError(f"`dtype` must be a oneflow.dtype, got {dtype!r}")
+    raise TypeError(f"`dtype` must be a oneflow.dtype, got {dtype!r}{dtype_hint(dtype)}")
 
 
 def checked_dtype(dtype: Any, default: DType) -> DType:

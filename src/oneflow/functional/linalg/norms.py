@@ -150,7 +150,10 @@ def matrix_norm(
     if ord in ("nuc", 2, -2):
         return _of_singular_values(x, ord, rows, columns, keepdim)
     if ord not in (1, -1, math.inf, -math.inf):
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+        raise RuntimeError(
+            f"linalg.matrix_norm: Order {ord} not supported; use 'fro', 'nuc', 1, 2, inf or minus "
+            "one of these numbers"
+        )
     sum_dim, other = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = call(abs_, x).sum(sum_dim, True)
     best = vector_norm(sums, math.copysign(math.inf, ord), other, True)

@@ -7,7 +7,7 @@ import warnings
 from oneflow.base.dtype import HALF_DTYPES
 from oneflow.dispatch.mixed_precision import casting_targets
 from oneflow.functional.elementwise.arithmetic import binary
-from oneflow.functional.nn.loss import check_reduction, reduced
+from oneflow.functional.nn.loss import REDUCTIONS, check_reduction, reduced
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p, loss as losses
 from oneflow.primitives.registry import Primitive
@@ -272,6 +272,7 @@ def kl_div(
     elementwise = call(primitive, *promote_operands((input, target)))
     if reduction == "batchmean":
         return call(p.div, reduced(elementwise, "sum"), input.shape[0])
+    check_reduction(reduction, (*REDUCTIONS, "batchmean"))
     return reduced(elementwise, reduction)
 
 

@@ -15,18 +15,18 @@ from oneflow.tensor.operands import promote_operands
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
-_REDUCTIONS = ("none", "mean", "sum")
+REDUCTIONS = ("none", "mean", "sum")
 
 
-def check_reduction(reduction: str) -> None:
-    """Refuse a `reduction` other than none, mean and sum.
+def check_reduction(reduction: str, choices: tuple[str, ...] = REDUCTIONS) -> None:
+    """Refuse a `reduction` other than none, mean and sum, or what else a loss takes.
 
     Raises:
         ValueError: names the value given.
     """
-    if reduction not in _REDUCTIONS:
+    if reduction not in choices:
         raise ValueError(
-            f"{reduction} is not a valid value for reduction; use one of {', '.join(_REDUCTIONS)}"
+            f"{reduction} is not a valid value for reduction; use one of {', '.join(choices)}"
         )
 
 
