@@ -60,6 +60,7 @@ NOT_DERIVED = {
             overwrite attach_moments positions normalize normalize_gradient
             normalize_second_gradient""",
         "an operand whose values are checked, as a whole": "bag_offsets check_overlap",
+        "operands that say that a result depends on them, and are not read": "without_derivative",
         "takes minutes": "ctc_backward",
     }.items()
     for name in names.split()

@@ -34,8 +34,9 @@ NOT_SHARED = {
     name: reason
     for reason, names in {
         "the interpreter has no rule for JAX's primitives": """
-            cholesky eigh eigvals gammainc_x_gradient geqrf inverse lu lu_permutation matrix_exp
-            matrix_rank pinv polygamma qr slogdet solve solve_triangular svd svdvals zeta""",
+            cholesky eigh eigvals gammainc_x_gradient geqrf grouped_matmul
+            grouped_matmul_transposed grouped_outer inverse lu lu_permutation matrix_exp matrix_rank
+            pinv polygamma qr slogdet solve solve_triangular svd svdvals zeta""",
         "sizes decide how many results or steps there are": """
             adaptive_max_pool apply_householder householder_product keep_last ldl_solve
             roi_align roi_align_backward searchsorted unbind unfold unfold_update""",

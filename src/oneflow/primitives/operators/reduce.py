@@ -355,9 +355,10 @@ def _extreme_and_index(x, best: Callable, dim: int):
     hit = x == extreme
     if jnp.issubdtype(x.dtype, jnp.floating):
         hit |= jnp.isnan(x)
-    size = x.shape[dim]
-    counter = index_dtype(size)
-    position = jnp.where(hit, lax.broadcasted_iota(counter, x.shape, dim), counter(size))
+    counter = index_dtype(x.shape[dim])
+    # No size: as a number in the program it would make one of its own for every shape.
+    behind = counter(np.iinfo(counter).max)
+    position = jnp.where(hit, lax.broadcasted_iota(counter, x.shape, dim), behind)
     return extreme, jnp.min(position, axis=dim, keepdims=True).astype(jnp.int64)
 
 
