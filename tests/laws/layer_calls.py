@@ -22,6 +22,7 @@ from oneflow.primitives.operators.materialize import materialize, optimization_b
 from oneflow.primitives.operators.norm import attach_moments
 from oneflow.primitives.operators.strided import keep_last
 from oneflow.primitives.operators.update_unless_failed import update_unless_failed
+from oneflow.primitives.operators.values_unless import values_unless
 from oneflow.primitives.operators.without_derivative import without_derivative
 from oneflow.tensor import Tensor, call
 from oneflow.tensor.transfer import import_array
@@ -173,6 +174,8 @@ def _others() -> Iterator[Callable[[], Any]]:
     yield lambda: call(keep_last, floats(4, 2, 3), strides=(None, 1, 1))
     yield lambda: call(optimization_barrier, floats(4, 6), floats(2))
     yield lambda: call(update_unless_failed, floats(4, 6), floats(4, 6), checks=1)
+    values = [floats(4, 6), floats(2), floats(6, 4)]
+    yield lambda: call(values_unless, flow.tensor(True), *values, *[value + 1 for value in values])
     yield lambda: call(without_derivative, floats(4, 6), floats(2), function="f").detach()
 
 

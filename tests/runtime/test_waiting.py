@@ -161,6 +161,27 @@ def clipping_graph() -> Step:
     return lambda: graph(*batch)
 
 
+def _scaled(make: Callable[..., flow.optim.Optimizer]) -> Step:
+    model, batch = _model(), _batch()
+    optimizer, scaler = make(model.parameters()), flow.amp.GradScaler(growth_interval=5)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        scaler.scale(_cross_entropy(model)(*batch)).backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+    return step
+
+
+def scaler() -> Step:
+    return _scaled(lambda parameters: flow.optim.SGD(parameters, lr=0.1, momentum=0.9))
+
+
+def scaler_and_adam() -> Step:
+    return _scaled(flow.optim.AdamW)
+
+
 def scaler_graph() -> Step:
     model, batch = _model(), _batch()
     graph = Training(model, _cross_entropy(model))
@@ -187,6 +208,8 @@ TRAININGS = [
     moving_average_graph,
     clipping,
     clipping_graph,
+    scaler,
+    scaler_and_adam,
     scaler_graph,
     chosen_batch_graph,
 ]

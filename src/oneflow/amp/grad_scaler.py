@@ -12,6 +12,7 @@ from oneflow.base.device import CPU, Device
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.elementwise.clamp import where
 from oneflow.optim.optimizer import Optimizer
+from oneflow.optim.skipped_steps import may_step_unless, step_unless
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
@@ -201,9 +202,11 @@ class GradScaler(StaticGradScaler):
 
     def _step(self, optimizer: Optimizer, args: tuple, kwargs: dict[str, Any]) -> Any:
         flag = self._found.get(optimizer)
-        if self._enabled and flag is not None and flag.item():
-            return None
-        return optimizer.step(*args, **kwargs)
+        if not self._enabled or flag is None:
+            return optimizer.step(*args, **kwargs)
+        if not (args or kwargs) and may_step_unless(optimizer):
+            return step_unless(flag, optimizer)
+        return None if flag.item() else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
         """Adapt the scale to whether the last step was skipped.

@@ -96,6 +96,10 @@ class StepCounts:
         """Return the numbers of an update as a value; called by the optimizer."""
         raise NotImplementedError
 
+    def results(self, before: list[Value], after: list[Value]) -> list[Value]:
+        """Return `after`: what a step that is skipped leaves is chosen behind the whole step."""
+        return after
+
     def slots(self) -> set[int]:
         """The indices of the run-time numbers that `update_numbers` writes."""
         raise NotImplementedError

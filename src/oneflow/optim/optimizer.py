@@ -96,7 +96,7 @@ class Optimizer(ScheduledByGraph, OptimizerHooks, SuggestsKeywords):
     Attributes:
         param_groups: list of dicts: `params` and the options.
         state: what is kept per parameter. Counts of steps are numbers; they are 0-dim tensors after
-            steps of a graph with a `GradScaler`, which may skip some.
+            steps with a `GradScaler`, which may skip some.
         defaults: the default options.
 
     Raises:
@@ -248,6 +248,8 @@ class Optimizer(ScheduledByGraph, OptimizerHooks, SuggestsKeywords):
             if group.get("differentiable"):  # what is saved is apart from what is written to
                 operands = [with_history_of(value.alias(), value) for value in operands]
             results = self._update(*operands, numbers, states=states, **attributes)
+            if self.step_counter is not None:
+                results = self.step_counter.results(list(map(unwrap, targets)), results)
             for target, result in zip(targets, results, strict=True):
                 write(target, result)
 
@@ -257,8 +259,9 @@ class Optimizer(ScheduledByGraph, OptimizerHooks, SuggestsKeywords):
 
     # --- what a graph asks, which records a step once and fills in its numbers before each run
 
-    step_counter: StepCounter | None = None  # counts steps and makes numbers while a graph records
-    has_tensor_counts = False  # a graph keeps the counts in `state` as tensors
+    # Counts steps and makes numbers while a graph records, and in steps that may be skipped.
+    step_counter: StepCounter | None = None
+    has_tensor_counts = False  # the counts in `state` are tensors, for steps may be skipped
     _counts_before: Mapping[int, dict[str, Any]] = {}  # the latest step; by identity of the state
 
     def numbers(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[Any, ...]:
@@ -287,7 +290,7 @@ class Optimizer(ScheduledByGraph, OptimizerHooks, SuggestsKeywords):
                 state.update(before.get(id(state), self._counts))
 
     def read_counts(self) -> None:
-        """Make numbers again of counts that a graph keeps as tensors; waits for them."""
+        """Make numbers again of counts that are tensors; waits for them."""
         self.has_tensor_counts = False
         for state in states_of_parameters(self.state):
             for name, count in self.counts_of(state).items():
