@@ -30,7 +30,6 @@ quiet_torch = _quiet_torch
 
 # Both compute these and differ, with the reason.
 DIFFERENT = {
-    "acosh": "below 1 the derivative is that of the formula in PyTorch",
     "digamma_below_0": "poles",
     "digamma": "poles of the gradient are infinite, not large",
     "polygamma": "poles are infinite, not large; the gradient at infinity",
@@ -98,3 +97,25 @@ def test_branches_that_are_not_taken_have_no_part_in_gradients(name: str, mode: 
             gradients.append([to_numpy(x.grad), to_numpy(y.grad)])
     for mine, theirs in zip(*gradients, strict=True):
         np.testing.assert_allclose(mine, theirs)
+
+
+# Functions of a part of the real numbers; derivatives are formulas, which go on outside of it.
+IN_PART = (
+    *("acos", "acosh", "asin", "atanh", "erfinv", "log", "log10", "log1p", "log2", "logit"),
+    *("rsqrt", "sqrt"),
+)
+
+
+@pytest.mark.parametrize("mode", ["cold", "compiled"])
+@pytest.mark.parametrize("name", IN_PART)
+def test_second_derivatives_outside_of_the_domain(name: str, mode: str) -> None:
+    derivatives = []
+    with eager_mode(mode):
+        for library in (flow, torch):
+            x = library.tensor([-3.0, -1.5, -0.5, 0.5, 1.5, 3.0], requires_grad=True)
+            y = getattr(library, name)(x).sum()
+            (slope,) = library.autograd.grad(y, x, create_graph=True)
+            (second,) = library.autograd.grad(slope.sum(), x)
+            derivatives.append([to_numpy(slope.detach()), to_numpy(second)])
+    for mine, theirs in zip(*derivatives, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-5)

@@ -11,6 +11,7 @@ from jax import lax
 
 from oneflow.primitives.operators import complex_special_values as special_values, exponential
 from oneflow.primitives.operators.elementwise import (
+    abs_,
     add,
     cube,
     div,
@@ -132,7 +133,17 @@ def _acosh_root(x):
     """The root of ``x ** 2 - 1``; of complex numbers on the branch of `acosh`."""
     if jnp.iscomplexobj(x):
         return jnp.sqrt(x - 1) * jnp.sqrt(x + 1)
-    return jnp.sqrt((x - 1) * (x + 1))
+    magnitude = jnp.abs(x)  # with it the product is +0 at -1, too
+    return jnp.sqrt((magnitude - 1) * (magnitude + 1))
+
+
+def _acosh_curvature(x):
+    """The second derivative; of real numbers also below -1, where the slope is a number, too."""
+    if x.spec.dtype.is_complex:
+        root = mul(sqrt(sub(x, 1.0)), sqrt(add(x, 1.0)))
+    else:
+        root = sqrt(mul(sub(abs_(x), 1.0), add(abs_(x), 1.0)))
+    return neg(div(x, cube(root)))
 
 
 acosh = unary(
@@ -140,7 +151,7 @@ acosh = unary(
     jnp.arccosh,
     _acosh_root,
     is_inverse=True,
-    curvature=lambda x: neg(div(x, cube(mul(sqrt(sub(x, 1.0)), sqrt(add(x, 1.0)))))),
+    curvature=_acosh_curvature,
     special_values=special_values.acosh,
 )
 atanh = unary(
