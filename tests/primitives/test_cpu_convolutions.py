@@ -6,6 +6,9 @@ import jax
 import numpy as np
 import pytest
 
+import oneflow as flow
+from oneflow.nn import functional as F
+from oneflow.passes.program_builder import operation_of
 from oneflow.primitives.operators.conv import conv, conv_input_adjoint, conv_weight_adjoint
 from oneflow.primitives.operators.conv_xla import (
     Window,
@@ -13,6 +16,7 @@ from oneflow.primitives.operators.conv_xla import (
     convolve_input_adjoint,
     convolve_weight_adjoint,
 )
+from oneflow.tensor.views import unwrap
 from tests.oracle import array_difference
 
 # Channels in and out, groups; spatial sizes, kernel, stride, padding, dilation.
@@ -140,8 +144,32 @@ def test_slow_forms_of_xla_are_not_used(name, slow):
     window = Window(tuple(range(1, len(size) + 1)), stride, padding, dilation, groups)
     x = np.ones((2, *size, channels), np.float32)
     weight = np.ones((out, channels // groups, *kernel), np.float32)
-    attributes = window._asdict()
-    traced = jax.make_jaxpr(lambda x, w: conv.lowerings["cpu"](x, w, **attributes))(x, weight)
+    first = window._replace(dims=tuple(dim + 1 for dim in window.dims))
     plain = jax.make_jaxpr(lambda x, w: convolve(x, w, window))(x, weight)
     assert slow in str(plain)
-    assert slow not in str(traced)
+    for image, layout in ((x, window), (np.moveaxis(x, -1, 1), first)):
+        lowering = functools.partial(conv.lowerings["cpu"], **layout._asdict())
+        assert slow not in str(jax.make_jaxpr(lowering)(image, weight))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_numpy_computes_one_convolution(name):
+    """However many steps XLA is given: tracing them would be most of a first call's time."""
+    (channels, out, groups), (size, kernel, *rest) = CASES[name]
+    x, weight = flow.ones(2, channels, *size), flow.ones(out, channels // groups, *kernel)
+    window = Window(tuple(range(2, len(size) + 2)), *rest, groups)
+    operation = operation_of(
+        conv,
+        (unwrap(x).spec, unwrap(weight).spec),
+        (False, False),
+        tuple(window._asdict().items()),
+    )
+    assert operation.trace is not None
+    assert len(operation.trace.jaxpr.eqns) == 1
+
+
+def test_programs_that_are_not_compiled_keep_their_layout():
+    program = flow.eager.record(
+        lambda x, w: F.conv2d(x, w), flow.ones(1, 4, 5, 5), flow.ones(4, 4, 3, 3)
+    )
+    assert "transpose" not in flow.eager.format_program(program)

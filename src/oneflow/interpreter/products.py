@@ -162,10 +162,20 @@ def _batch_grouped(
     x: Any, kernel: Any, groups: int, strides: Sequence[int], rhs_dilation: Sequence[int]
 ) -> Any:
     """A convolution in which every part of the batch has output features of its own."""
-    images = np.split(x, groups, axis=0)
-    kernels = np.split(kernel, groups, axis=0)
-    pairs = zip(images, kernels, strict=True)
-    return np.concatenate([_grouped(a, k, 1, strides, rhs_dilation) for a, k in pairs], axis=1)
+    window, ndim = kernel.shape[2:], kernel.ndim - 2
+    windows = windows_of(x, window, strides, rhs_dilation)
+    batch, inner, space = x.shape[0] // groups, x.shape[1], windows.shape[2 : 2 + ndim]
+    outer, rows, columns = (
+        kernel.shape[0] // groups,
+        batch * math.prod(space),
+        inner * math.prod(window),
+    )
+    windows = windows.reshape(groups, batch, *windows.shape[1:])
+    places, offsets = range(3, 3 + ndim), range(3 + ndim, 3 + 2 * ndim)
+    copied = windows.transpose((0, 2, *offsets, 1, *places)).reshape(groups, columns, rows)
+    product = np.matmul(kernel.reshape(groups, outer, columns), copied)
+    product = product.reshape(groups * outer, batch, *space)
+    return product.swapaxes(0, 1)
 
 
 def windows_of(

@@ -158,7 +158,7 @@ PASSES: tuple[Pass, ...] = (
     # The CPU's convolutions and reductions over channels are faster on channels-last activations.
     Pass(
         "channels_last",
-        PassGroup.PROGRAM,
+        PassGroup.EXECUTABLE,
         lambda program, context: move_channels_last(program),
         lambda program, context: not context.partitioned,
     ),

@@ -55,6 +55,7 @@ class Primitive:
         linear: sets of operands in which the implementation is linear, see
             `oneflow.primitives.sharding.linearity`.
         lowerings: implementation per platform name where the general one is slow.
+        traced_lowerings: what is traced in place of a platform's lowering.
         differentiated_lowerings: platforms whose lowering is what a derived gradient is of.
         refusals: per platform name, what cannot be computed there, see `refuse`.
         elementwise: every element of the result depends on one element of each operand, broadcast.
@@ -80,6 +81,7 @@ class Primitive:
         "operands",
         "refusals",
         "scalar",
+        "traced_lowerings",
         "traits",
         "variadic",
         "vjp_of",
@@ -121,6 +123,7 @@ class Primitive:
             self.traits.check(name, self.operands, self.attributes)
         self.vjp_of = vjp_of
         self.lowerings: dict[str, Callable] = {}
+        self.traced_lowerings: dict[str, Callable] = {}
         self.differentiated_lowerings: set[str] = set()
         self.refusals: dict[str, Callable[[tuple], str | None]] = {}
         self._vjp: Primitive | None = None
@@ -178,12 +181,13 @@ class Primitive:
         return self
 
     def lowering(
-        self, *platforms: str, differentiate: bool = False
+        self, *platforms: str, differentiate: bool = False, traced: Callable | None = None
     ) -> Callable[[Callable], Callable]:
         """Decorator: the implementation for platforms, as ``"cpu"``, ``"cuda"``, ``"meta"``.
 
         With `differentiate` a gradient that is derived, as there is no rule, is derived from it;
-        else it is that of the general implementation.
+        else it is that of the general implementation. `traced` is what tells shapes and costs, and
+        what NumPy computes, where the implementation takes many steps for XLA's sake.
         """
 
         def register(impl: Callable) -> Callable:
@@ -193,6 +197,8 @@ class Primitive:
                         f"primitive `{self.name}` already has a lowering for `{platform}`"
                     )
                 self.lowerings[platform] = impl
+                if traced is not None:
+                    self.traced_lowerings[platform] = traced
                 if differentiate:
                     self.differentiated_lowerings.add(platform)
             return impl
@@ -248,7 +254,9 @@ class Primitive:
 
     def traced_implementation(self, platform: str) -> Callable:
         """The implementation that tells shapes and costs: an accelerator's may call kernels."""
-        return self.impl if platform in _ACCELERATORS else self.implementation(platform)
+        if platform in _ACCELERATORS:
+            return self.impl
+        return self.traced_lowerings.get(platform, self.implementation(platform))
 
 
 class Rule:

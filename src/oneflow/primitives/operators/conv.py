@@ -9,6 +9,7 @@ operands, so that half precision can be rounded once.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from oneflow.primitives.operation import Operation
@@ -98,12 +99,18 @@ conv = primitive(
 )
 
 
-@conv.lowering("cpu")
-def _conv_on_cpu(x, weight, *bias, dims, stride, padding: Pairs, dilation, groups: int):
+def _conv_rounded_once(
+    convolve_in, x, weight, *bias, dims, stride, padding: Pairs, dilation, groups: int
+):
     window = Window(dims, stride, padding, dilation, groups)
     dtype = conv_cpu.sum_dtype(x.dtype) if bias else x.dtype
-    result = conv_cpu.convolve(x, weight, window, dtype)
+    result = convolve_in(x, weight, window, dtype)
     return add_bias(result, bias, dims).astype(x.dtype)
+
+
+conv.lowering("cpu", traced=functools.partial(_conv_rounded_once, convolve))(
+    functools.partial(_conv_rounded_once, conv_cpu.convolve)
+)
 
 
 conv_input_adjoint = primitive(
@@ -118,14 +125,18 @@ conv_input_adjoint = primitive(
 )
 
 
-@conv_input_adjoint.lowering("cpu")
-def _conv_input_adjoint_on_cpu(
-    y, weight, *bias, size, dims, stride, padding: Pairs, dilation, groups: int
+def _input_adjoint_rounded_once(
+    adjoint, y, weight, *bias, size, dims, stride, padding: Pairs, dilation, groups: int
 ):
     window = Window(dims, stride, padding, dilation, groups)
     dtype = conv_cpu.sum_dtype(y.dtype) if bias else y.dtype
-    result = conv_cpu.convolve_input_adjoint(y, weight, size, window, dtype)
+    result = adjoint(y, weight, size, window, dtype)
     return add_bias(result, bias, dims).astype(y.dtype)
+
+
+conv_input_adjoint.lowering(
+    "cpu", traced=functools.partial(_input_adjoint_rounded_once, convolve_input_adjoint)
+)(functools.partial(_input_adjoint_rounded_once, conv_cpu.convolve_input_adjoint))
 
 
 conv_weight_adjoint = primitive(
@@ -139,7 +150,7 @@ conv_weight_adjoint = primitive(
 )
 
 
-@conv_weight_adjoint.lowering("cpu")
+@conv_weight_adjoint.lowering("cpu", traced=_conv_weight_adjoint)
 def _conv_weight_adjoint_on_cpu(
     x, y, *, kernel, dims, stride, padding: Pairs, dilation, groups: int
 ):

@@ -1,11 +1,11 @@
-"""Convolutions on the CPU, for channels-last activations, where XLA's own are slow.
+"""Convolutions on the CPU, with channels-last activations, where XLA's own are slow.
 
-Each function chooses a form by the shapes. Measured (see `docs/performance.md`): a pointwise
-convolution is a matrix product; one that is depthwise, or of a single channel, is a sum of shifted
-products; several groups, volumes and images of few positions are computed in parts
-(`conv_parts.py`); the gradient in the input, if that has far more positions than `y`, is one
-product and a sum of its shifted parts; the gradient in the weight of a small kernel is one product
-per kernel offset. The others are XLA's convolutions.
+Other activations are transposed. Each function chooses a form by the shapes. Measured (see
+`docs/performance.md`): a pointwise convolution is a matrix product; one that is depthwise, or of a
+single channel, is a sum of shifted products; several groups, volumes and images of few positions
+are computed in parts (`conv_parts.py`); the gradient in the input, if that has far more positions
+than `y`, is one product and a sum of its shifted parts; the gradient in the weight of a small
+kernel is one product per kernel offset. The others are XLA's convolutions.
 """
 
 from __future__ import annotations
@@ -44,6 +44,21 @@ def sum_dtype(dtype: Any) -> Any:
     return jnp.promote_types(dtype, jnp.float32) if is_inexact else dtype
 
 
+def _last(activation):
+    """The activation with its channels last."""
+    return jnp.moveaxis(activation, 1, -1)
+
+
+def _first(activation):
+    """The activation with its channels behind the batch."""
+    return jnp.moveaxis(activation, -1, 1)
+
+
+def _along_last(window: Window) -> Window:
+    """The window of activations with channels last."""
+    return window._replace(dims=tuple([dim - 1 for dim in window.dims]))
+
+
 def _is_pointwise(windows: Windows, groups: int) -> bool:
     """A kernel of one element without padding: a matrix product over the channels."""
     is_padded = any(low or high for low, high in windows.padding)
@@ -64,7 +79,7 @@ def convolve(x, weight, window: Window, dtype: Any):
     channels, out, wide = x.shape[-1], weight.shape[0], sum_dtype(x.dtype)
     wider = dtype if dtype != x.dtype else None
     if windows.dims[0] != 1:
-        return conv_xla.convolve(x, weight, window, wider)
+        return _first(convolve(_last(x), weight, _along_last(window), dtype))
     if _is_pointwise(windows, groups):
         matrix = weight.reshape(weight.shape[:2])
         return _product(_strided(x, windows.stride), matrix, ((x.ndim - 1,), (1,)), wider)
@@ -155,7 +170,7 @@ def convolve_input_adjoint(y, weight, size: tuple[int, ...], window: Window, dty
     channels, out, wide = weight.shape[1] * groups, y.shape[-1], sum_dtype(y.dtype)
     wider = dtype if dtype != y.dtype else None
     if windows.dims[0] != 1:
-        return conv_xla.convolve_input_adjoint(y, weight, size, window, wider)
+        return _first(convolve_input_adjoint(_last(y), weight, size, _along_last(window), dtype))
     if _is_pointwise(windows, groups):
         x = _product(y, weight.reshape(weight.shape[:2]), ((y.ndim - 1,), (0,)), wider)
         return _insert_zeros(x, size, windows.stride)
@@ -236,7 +251,7 @@ def convolve_weight_adjoint(x, y, kernel: tuple[int, ...], window: Window):
     windows, groups = window.with_kernel(kernel), window.groups
     channels, out = x.shape[-1], y.shape[-1]
     if windows.dims[0] != 1:
-        return conv_xla.convolve_weight_adjoint(x, y, kernel, window)
+        return convolve_weight_adjoint(_last(x), _last(y), kernel, _along_last(window))
     if _is_pointwise(windows, groups):
         return _outer(y, _strided(x, windows.stride)).reshape(out, channels, *windows.kernel)
     if _is_depthwise(channels, out, windows, groups):
