@@ -15,6 +15,7 @@ from oneflow.base.unknown_variables import warn_of_misspelled_variables
 from oneflow.compiler import persistent_cache
 from oneflow.control_plane.membership import join_job
 from oneflow.runtime.after_fork import disable_xla
+from oneflow.tuning.full_collections import collect_rarely
 from oneflow.tuning.linux import retain_freed_memory
 from oneflow.tuning.threads import take_over_omp_threads
 
@@ -33,6 +34,7 @@ def prepare_process() -> None:
         # First: a thread keeps the heap that it starts with.
         retain_freed_memory()
         take_over_omp_threads()
+        collect_rarely()
         persistent_cache.enable()
         warn_of_misspelled_variables()
         if hasattr(os, "register_at_fork"):  # Windows copies no processes

@@ -18,6 +18,7 @@ class Setting(enum.StrEnum):
     PAIRWISE_MEAN = "pairwise_mean"
     SWITCH_INTERVAL = "switch_interval"
     BLAS_THREADS = "blas_threads"
+    FULL_COLLECTIONS = "full_collections"
 
 
 def is_on(setting: Setting) -> bool:
