@@ -38,6 +38,7 @@ def eager_to_compile(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(SETTINGS, "hot_after", 1000)
     monkeypatch.setattr(block_functions, "_BLOCK", 1024)
     monkeypatch.setattr(compile_ahead, "_MIN_SECONDS", 0.0)
+    monkeypatch.setattr(compile_ahead, "_MAX_IDLE_SECONDS", float("inf"))
     monkeypatch.setattr(compile_ahead, "_MIN_RUN_SECONDS", 0.0)
     monkeypatch.setattr(compile_ahead, "_MIN_ELEMENTS", 2)
     monkeypatch.setattr(compile_ahead, "_MIN_SECONDS_PER_ELEMENT", 0.0)
