@@ -45,6 +45,12 @@ _ROWS = (
     ("torch", "oneflow.mock_torch.pytorch._higher_order_ops.control_flow", "cond"),
     ("torch", "oneflow", "dsmm=mm spmm=mm"),
     (
+        "torch.accelerator.memory",
+        "torch.accelerator",
+        "empty_cache get_memory_info max_memory_allocated max_memory_reserved memory_allocated "
+        "memory_reserved memory_stats reset_peak_memory_stats",
+    ),
+    (
         "torch._C",
         "oneflow.mock_torch.pytorch._C.names",
         "_jit_set_profiling_mode=_jit_set_nothing "
@@ -71,6 +77,17 @@ _ROWS = (
     ("torch.autograd.profiler_util", "torch.autograd.profiler", "EventList"),
     ("torch.cuda.amp.autocast_mode", "torch.cuda.amp", "autocast custom_fwd custom_bwd"),
     ("torch.cuda.amp.grad_scaler", "torch.cuda.amp", "GradScaler"),
+    (
+        "torch.distributed._tensor",
+        "torch.distributed.tensor",
+        "DTensor DeviceMesh Partial Placement Replicate Shard distribute_tensor init_device_mesh",
+    ),
+    ("torch.distributed.fsdp.sharded_grad_scaler", "oneflow.amp", "ShardedGradScaler=GradScaler"),
+    (
+        "torch.distributed.tensor.device_mesh",
+        "torch.distributed.tensor",
+        "DeviceMesh init_device_mesh",
+    ),
     ("torch.distributed.constants", "torch.distributed", "default_pg_timeout"),
     (
         "torch.distributed._tensor",
@@ -103,6 +120,8 @@ _ROWS = (
     ),
     ("torch.fx.graph", "torch.fx", "Graph"),
     ("torch.fx.interpreter", "torch.fx", "Interpreter Transformer"),
+    ("torch.multiprocessing.pool", "torch.multiprocessing", "Pool"),
+    ("torch.multiprocessing.queue", "torch.multiprocessing", "Queue SimpleQueue"),
     ("torch.multiprocessing.reductions", "torch.multiprocessing", "init_reductions"),
     (
         "torch.multiprocessing",

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from oneflow.module.scripting import compile as compile
 
 Decorated = TypeVar("Decorated")
+_STANCES = (
+    "default",
+    "eager_then_compile",
+    "aot_eager_then_compile",
+    "force_eager",
+    "eager_on_recompile",
+    "fail_on_recompile",
+)
 
 
 def is_compiling() -> bool:
@@ -45,6 +54,40 @@ def assume_constant_result(fn: Decorated) -> Decorated:
 def substitute_in_graph(original_fn: Any, **options: Any) -> Callable[[Decorated], Decorated]:
     """Return a decorator that changes nothing: the original is called."""
     return allow_in_graph
+
+
+class set_stance(contextlib.ContextDecorator):
+    """Choose what compiled functions do from now on, or inside of a context: without effect.
+
+    Args:
+        stance: one of PyTorch's, such as ``"force_eager"``.
+        skip_guard_eval_unsafe: without effect.
+        force_backend: without effect.
+
+    Raises:
+        RuntimeError: there is no such stance.
+    """
+
+    def __init__(
+        self,
+        stance: str = "default",
+        *,
+        skip_guard_eval_unsafe: bool = False,
+        force_backend: Any = None,
+    ) -> None:
+        if stance not in _STANCES:
+            raise RuntimeError(f"`stance` must be one of {_STANCES}, got {stance!r}")
+
+    def __enter__(self) -> None:
+        """The functions of the block are called as Python."""
+
+    def __exit__(self, *exception: object) -> None:
+        """The functions behind the block are, too."""
+
+
+def nested_compile_region(fn: Any = None, **options: Any) -> Any:
+    """Return a function as it is: it is recorded with those around it."""
+    return allow_in_graph if fn is None else fn
 
 
 def cudagraph_mark_step_begin() -> None:

@@ -22,4 +22,38 @@ def mark(msg: str) -> None:
         pass
 
 
-__all__ = ["mark", "range"]
+_open: dict[int, record_function] = {}
+
+
+def range_start(msg: str) -> int:
+    """Begin to give what runs a name in a profile, and return what `range_end` takes.
+
+    Args:
+        msg: the name.
+
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        >>> started = torch.cuda.nvtx.range_start("step")
+        >>> torch.cuda.nvtx.range_end(started)
+    """
+    span = record_function(msg)
+    span.__enter__()
+    _open[id(span)] = span
+    return id(span)
+
+
+def range_end(range_id: int) -> None:
+    """End what `range_start` began.
+
+    Args:
+        range_id: what it returned.
+
+    Raises:
+        KeyError: it has ended, or never begun.
+    """
+    _open.pop(range_id).__exit__(None, None, None)
+
+
+__all__ = ["mark", "range", "range_end", "range_start"]

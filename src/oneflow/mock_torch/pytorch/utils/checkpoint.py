@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -53,9 +54,74 @@ def noop_context_fn() -> tuple[Any, Any]:
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
+class CheckpointPolicy(enum.Enum):
+    """Answers of a policy of selective checkpointing: to keep the result of an operator, or not."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+
+
+class SelectiveCheckpointContext:
+    """The circumstances of a call, which a policy is told.
+
+    Args:
+        is_recompute: whether the function runs again.
+    """
+
+    def __init__(self, *, is_recompute: bool) -> None:
+        self.is_recompute = is_recompute
+
+
+#: Operators of which no policy is asked.
+SAC_IGNORED_OPS: set[Any] = set()
+
+
+def create_selective_checkpoint_contexts(
+    policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False
+) -> tuple[Any, Any]:
+    """Return contexts for `context_fn` of `checkpoint`, in which everything is computed again.
+
+    A policy trades memory for time, and changes no number. Operators are recorded as they are
+    called, and nobody is asked about each, so that the least memory is taken.
+
+    Args:
+        policy_fn_or_list: a function that says of an operator what is kept, or a list of the
+            operators whose results are kept; without effect.
+        allow_cache_entry_mutation: without effect.
+
+    Raises:
+        TypeError: `policy_fn_or_list` is neither.
+
+    Example:
+        >>> from functools import partial
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        ...     from torch.utils import checkpoint
+        >>> contexts = partial(checkpoint.create_selective_checkpoint_contexts, [])
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> checkpoint.checkpoint(torch.exp, x, use_reentrant=False, context_fn=contexts).backward()
+        >>> round(x.grad.item(), 3)
+        2.718
+    """
+    if not (callable(policy_fn_or_list) or isinstance(policy_fn_or_list, list)):
+        raise TypeError(
+            "`policy_fn_or_list` must be a function or a list of operators, "
+            f"got {type(policy_fn_or_list).__name__}"
+        )
+    return noop_context_fn()
+
+
 __all__ = [
+    "SAC_IGNORED_OPS",
+    "CheckpointPolicy",
     "DefaultDeviceType",
+    "SelectiveCheckpointContext",
     "check_backward_validity",
+    "create_selective_checkpoint_contexts",
     "detach_variable",
     "get_device_states",
     "noop_context_fn",

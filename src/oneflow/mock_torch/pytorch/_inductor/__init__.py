@@ -1,0 +1,3 @@
+"""``torch._inductor``: settings of a compiler, whose place XLA takes."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""``torch.distributed.algorithms._checkpoint``: modules that run again in the backward pass."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""``torch.distributed.elastic.multiprocessing``: how processes of a job say that they failed."""
+
+__all__: list[str] = []
