@@ -11,7 +11,10 @@ from oneflow.primitives.operators.elementwise import (
     cast,
     div,
     eq,
+    logical_and,
+    logical_or,
     mul,
+    ne,
     ones_like,
     where,
     zeros_like,
@@ -101,10 +104,18 @@ scatter_add.gradient(
 )
 
 
+def _is_nan(x):
+    return ne(x, x)
+
+
+def _is_same(x, y):
+    return logical_or(eq(x, y), logical_and(_is_nan(x), _is_nan(y)))
+
+
 def _extreme_gradient(g, x, source, index, out, dim):
-    """All elements that equal the extreme of their place share its gradient."""
-    is_x = eq(x, out)
-    is_source = eq(source, gather(out, index, dim=dim))
+    """All elements that equal the extreme of their place share its gradient; NaN is an extreme."""
+    is_x = _is_same(x, out)
+    is_source = _is_same(source, gather(out, index, dim=dim))
     count = scatter_add(
         cast(is_x, dtype=g.spec.dtype), cast(is_source, dtype=g.spec.dtype), index, dim=dim
     )
@@ -117,24 +128,27 @@ def _extreme_gradient(g, x, source, index, out, dim):
     ]
 
 
+def _is_no_divisor(x):
+    return logical_or(eq(x, 0), _is_nan(x))
+
+
 def _product_gradient(g, x, source, index, dim):
-    """The product of all the others at a position; a single zero among them is left out exactly."""
-    ones, zero = ones_like(x), eq(x, 0)
-    x_rest = where(zero, ones, x)
+    """The product of all the others at a position; a single zero or NaN is left out exactly."""
+    x_rest = where(_is_no_divisor(x), ones_like(x), x)
     gradient_x = div(mul(g, scatter_multiply(x_rest, source, index, dim=dim)), x_rest)
-    is_zero = eq(source, 0)
-    zero_count = gather(
-        scatter_add(zeros_like(x), cast(is_zero, dtype=x.spec.dtype), index, dim=dim),
+    is_left_out = _is_no_divisor(source)
+    count = gather(
+        scatter_add(zeros_like(x), cast(is_left_out, dtype=x.spec.dtype), index, dim=dim),
         index,
         dim=dim,
     )
-    single_zero = where(is_zero, eq(zero_count, 1), is_zero)
-    filled = where(is_zero, ones_like(source), source)
-    without = scatter_multiply(x, where(single_zero, ones_like(source), source), index, dim=dim)
+    is_single = where(is_left_out, eq(count, 1), is_left_out)
+    filled = where(is_left_out, ones_like(source), source)
+    without = scatter_multiply(x, where(is_single, ones_like(source), source), index, dim=dim)
     out = scatter_multiply(x, source, index, dim=dim)
-    grad_single_zero = gather(mul(g, without), index, dim=dim)
+    grad_single = gather(mul(g, without), index, dim=dim)
     grad_elements = div(gather(mul(g, out), index, dim=dim), filled)
-    return [gradient_x, where(single_zero, grad_single_zero, grad_elements), None]
+    return [gradient_x, where(is_single, grad_single, grad_elements), None]
 
 
 scatter_amax.gradient(_extreme_gradient)
