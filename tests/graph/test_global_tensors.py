@@ -58,6 +58,17 @@ def test_a_graph_of_nothing_runs_where_it_makes_tensors(name, sbp):
     np.testing.assert_array_equal(result.numpy(), expected.numpy())
 
 
+@pytest.mark.parametrize("sbp", [S(0), B])
+def test_a_graph_of_nothing_runs_where_its_reader_reads(sbp):
+    reader = flow.nn.CoinFlip(8, 1, 0.5, placement=PAIR, sbp=sbp)
+    alike = flow.nn.CoinFlip(8, 1, 0.5)
+    graph = graph_of(lambda: reader() + 1)
+    for _ in range(3):
+        result = graph()
+        assert (result.placement, result.sbp) == (PAIR, (sbp,))
+        np.testing.assert_array_equal(result.numpy(), alike().numpy() + 1)
+
+
 def test_a_graph_of_local_tensors_makes_no_global_ones():
     graph = graph_of(lambda x: x + flow.ones(2, placement=PAIR, sbp=B))
     with pytest.raises((RuntimeError, ValueError)):

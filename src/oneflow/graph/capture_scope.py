@@ -14,7 +14,7 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import set_grad_enabled
-from oneflow.graph.capturing_recorder import CapturingRecorder, capturing
+from oneflow.graph.capturing_recorder import CapturingRecorder, OtherDeviceError, capturing
 from oneflow.graph.deferred_value import DeferredValue
 from oneflow.graph.external_writes import ExternalWrites
 from oneflow.graph.module_tracer import ModuleTracer
@@ -149,11 +149,8 @@ def _new_host_input(recorder: CapturingRecorder, spec: TensorSpec) -> Tensor:
     """Return the tensor that stands for what a reader reads.
 
     Raises:
-        RuntimeError: the reader has a placement, and the graph runs on a device.
+        OtherDeviceError: the reader has a placement, and the graph runs on a device.
     """
     if not recorder.takes(spec.device):
-        raise RuntimeError(
-            f"{recorder.graph_name}: a reader gives tensors on {spec.device}, but the "
-            f"graph runs on `{recorder.device}`, where its parameters or arguments are"
-        )
+        raise OtherDeviceError(recorder, spec.device)
     return wrap(recorder.new_input(spec))

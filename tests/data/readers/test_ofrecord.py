@@ -276,7 +276,7 @@ def test_graph_over_devices(numbers):
 def test_reader_on_other_devices_than_the_graph(numbers):
     placement = flow.placement("cpu", [0, 1])
     graph = ReadingGraph(numbers, placement=placement, sbp=flow.sbp.split(0))
-    with pytest.raises(RuntimeError, match=r"a reader gives tensors on .* the graph runs on `cpu"):
+    with pytest.raises(RuntimeError, match=r"tensors on .*, but the graph runs on `cpu"):
         graph(flow.tensor(1.0))
 
 
