@@ -169,7 +169,12 @@ def test_constructors_of_other_classes_are_left_alone():
             super().__init__()
 
     assert Net(3, wdth=4).given == ((3,), {"wdth": 4})
+
+
+def test_tools_show_the_parameters_of_constructors():
     assert list(inspect.signature(nn.Linear).parameters)[:2] == ["in_features", "out_features"]
+    # Sphinx shows those of a function `__new__`, where there is one.
+    assert not inspect.isfunction(nn.Linear.__new__)
 
 
 X, IMAGE = flow.ones(3), flow.ones(1, 1, 4, 4)

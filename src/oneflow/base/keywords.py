@@ -9,7 +9,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 from oneflow.base.suggestions import did_you_mean
 
@@ -29,6 +29,16 @@ def suggest_keyword(error: TypeError, function: Callable[..., Any]) -> None:
         error.args = (f"{text}{keyword_hint(text, _keywords_of(function))}",)
 
 
+class _Make:
+    """Makes an object, unless its `__init__` does not have a keyword, and has one like it."""
+
+    def __call__(self, kind: type[SuggestsKeywords], *args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            _check_keywords(kind.__init__, kwargs)
+        make = super(SuggestsKeywords, kind).__new__
+        return make(kind) if make is object.__new__ else make(kind, *args, **kwargs)
+
+
 class SuggestsKeywords:
     """Base class of classes whose constructors suggest keywords.
 
@@ -43,12 +53,9 @@ class SuggestsKeywords:
 
     __slots__ = ()
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make the object, unless its `__init__` does not have a keyword, and has one like it."""
-        if kwargs:
-            _check_keywords(cls.__init__, kwargs)
-        make = super().__new__
-        return make(cls) if make is object.__new__ else make(cls, *args, **kwargs)
+    if not TYPE_CHECKING:
+        # No function: tools that show how a class is called would show the parameters of that.
+        __new__ = _Make()
 
 
 def _check_keywords(init: Callable[..., Any], given: dict[str, Any]) -> None:
