@@ -7,8 +7,9 @@ numbers that spoil every result they get into, and partial sums lie unevenly on 
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -18,15 +19,24 @@ from oneflow.base.placement import Placement
 from oneflow.base.sbp import PARTIAL_SUM, sbp_text
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.compiler.sharding import array_shape, named_sharding, partial_axes, shard_mapped
+from oneflow.interpreter.numpy_function import NumpyFunction, numpy_function_of
 from oneflow.primitives.operation import Operation, Signature
 from oneflow.primitives.shard_shapes import mesh_coordinates, shard_shape, shard_slices
+from oneflow.primitives.trace import trace
 from tests.laws.recording import QUICKLY
 
 Sizes = tuple[int, ...]
+Shards = Mapping[Sizes, np.ndarray]
+"""The contents of the devices of a placement, padding included, by their coordinates."""
 
 
 def stored(whole: np.ndarray, spec: TensorSpec) -> jax.Array:
     """The array behind a global tensor with these values."""
+    return jax.device_put(_host_array(whole, spec), named_sharding(spec))
+
+
+def _host_array(whole: np.ndarray, spec: TensorSpec) -> np.ndarray:
+    """The array that `stored` puts on the devices."""
     placement: Any = spec.device
     hierarchy, sbp = placement.hierarchy, spec.sbp
     assert sbp is not None
@@ -41,7 +51,23 @@ def stored(whole: np.ndarray, spec: TensorSpec) -> jax.Array:
             part = share_of(part, int(np.ravel_multi_index(own, counts)), int(np.prod(counts)))
         block = _block(spec, shape, coordinate)
         array[(*block, ...)][tuple(map(slice, part.shape))] = part
-    return jax.device_put(array, named_sharding(spec))
+    return array
+
+
+def _shards_of(whole: np.ndarray, spec: TensorSpec) -> Shards:
+    """The shards of a global tensor with these values, in NumPy's arrays."""
+    placement: Any = spec.device
+    assert spec.sbp is not None
+    array = _host_array(whole, spec)
+    shape = shard_shape(spec.shape, placement.hierarchy, spec.sbp)
+    shards = {}
+    for coordinate in mesh_coordinates(placement.hierarchy):
+        places = _block(spec, shape, coordinate)
+        lead = len(places) - len(shape)
+        starts = [place.start for place in places[lead:]]
+        region = [slice(start, start + size) for start, size in zip(starts, shape, strict=True)]
+        shards[coordinate] = array[(*places[:lead], *region)]
+    return shards
 
 
 def _padding(dtype: np.dtype) -> Any:
@@ -84,11 +110,24 @@ def share_of(part: np.ndarray, number: int, count: int) -> np.ndarray:
     return np.where(np.isfinite(part.astype(np.complex128)), share, alone)
 
 
-def differences(array: jax.Array, whole: np.ndarray, spec: TensorSpec, compare: Any) -> list[str]:
+def _shards_on_devices(array: jax.Array, spec: TensorSpec) -> Shards:
+    """The shards in the array behind a global tensor."""
+    placement: Any = spec.device
+    blocks = {shard.device: np.asarray(shard.data) for shard in array.addressable_shards}
+    lead = len(partial_axes(spec))
+    coordinates = mesh_coordinates(placement.hierarchy)
+    devices = placement.mesh.devices.flat
+    return {
+        coordinate: blocks[device].reshape(blocks[device].shape[lead:])
+        for coordinate, device in zip(coordinates, devices, strict=True)
+    }
+
+
+def differences(shards: Shards, whole: np.ndarray, spec: TensorSpec, compare: Any) -> list[str]:
     """The differences between the contents of devices and the parts of `whole`.
 
     Args:
-        array: behind a global tensor.
+        shards: of a global tensor.
         whole: what the tensor should be.
         spec: of the global tensor.
         compare: ``(mine, expected)`` to a text or None.
@@ -96,15 +135,10 @@ def differences(array: jax.Array, whole: np.ndarray, spec: TensorSpec, compare: 
     placement: Any = spec.device
     hierarchy, sbp = placement.hierarchy, spec.sbp
     assert sbp is not None
-    blocks = {shard.device: np.asarray(shard.data) for shard in array.addressable_shards}
-    lead = len(partial_axes(spec))
     sums: dict[Sizes, np.ndarray] = {}
-    for coordinate, device in zip(
-        mesh_coordinates(hierarchy), placement.mesh.devices.flat, strict=True
-    ):
+    for coordinate, shard in shards.items():
         slices = shard_slices(spec.shape, hierarchy, sbp, coordinate)
-        block = blocks[device].reshape(blocks[device].shape[lead:])
-        part = block[tuple(slice(region.stop - region.start) for region in slices)]
+        part = shard[tuple(slice(region.stop - region.start) for region in slices)]
         group = tuple(0 if s is PARTIAL_SUM else p for s, p in zip(sbp, coordinate, strict=True))
         with np.errstate(all="ignore"):
             sums[group] = (sums[group] + part).astype(part.dtype) if group in sums else part
@@ -139,8 +173,8 @@ def as_tuple(operation: Operation, results: Any) -> tuple:
     return (results,) if operation.single else tuple(results)
 
 
-def evaluated(operations: Sequence[Operation], operands: Sequence[Sequence]) -> list[list]:
-    """Per operation the arrays behind its results: all of them run as one program.
+def evaluated(operations: Sequence[Operation], operands: Sequence[Sequence]) -> list[list[Shards]]:
+    """Per operation what the devices hold of its results: all of them run as one program.
 
     Args:
         operations: on one placement, with_signature.
@@ -165,8 +199,59 @@ def evaluated(operations: Sequence[Operation], operands: Sequence[Sequence]) -> 
         ]
 
     run = jax.jit(shard_mapped(compute, inputs, outputs, operations[0].device))
-    results = iter(run.lower(*arrays).compile(compiler_options=QUICKLY)(*arrays))
-    return [list(itertools.islice(results, operation.count)) for operation in operations]
+    results = run.lower(*arrays).compile(compiler_options=QUICKLY)(*arrays)
+    shards = iter([_shards_on_devices(*pair) for pair in zip(results, outputs, strict=True)])
+    return [list(itertools.islice(shards, operation.count)) for operation in operations]
+
+
+class Interpreter:
+    """Operations on what each device holds, on NumPy.
+
+    Operations of several placements whose devices hold parts of the same sizes share a trace.
+    """
+
+    def __init__(self) -> None:
+        self._functions: dict[Any, NumpyFunction | None] = {}
+
+    def evaluated(self, operation: Operation, operands: Sequence) -> list[Shards] | None:
+        """The shards of the results; None if only XLA can compute them.
+
+        Args:
+            operation: on a placement, with_signature.
+            operands: whole.
+        """
+        function = self._function(operation)
+        if function is None:
+            return None
+        shards = [
+            _shards_of(np.asarray(array), spec)
+            for array, spec in zip(operands, operation.in_specs, strict=True)
+        ]
+        known: dict[Any, list[np.ndarray]] = {}
+        results = []
+        for coordinate in mesh_coordinates(operation.device.hierarchy):
+            parts = [own[coordinate] for own in shards]
+            key = tuple([part.tobytes() for part in parts])
+            if key not in known:
+                with np.errstate(all="ignore"):
+                    known[key] = [np.array(result) for result in function(*parts)]
+            results.append((coordinate, known[key]))
+        return [{where: own[place] for where, own in results} for place in range(operation.count)]
+
+    def _function(self, operation: Operation) -> NumpyFunction | None:
+        if operation.primitive.traits.positional is not None:
+            return None  # It asks JAX which device it runs on.
+        hierarchy, attributes = operation.device.hierarchy, operation.signature.attributes
+        shapes = [
+            jax.ShapeDtypeStruct(shard_shape(spec.shape, hierarchy, spec.sbp), spec.dtype.numpy)
+            for spec in operation.in_specs
+        ]
+        key = (operation.primitive.name, str(shapes), str(attributes))
+        if key not in self._functions:
+            implementation = operation.primitive.implementation("cpu")
+            traced = trace(functools.partial(implementation, **attributes), shapes)
+            self._functions[key] = numpy_function_of(traced)
+        return self._functions[key]
 
 
 def described(operation: Operation) -> str:
