@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import warnings
 from types import ModuleType
@@ -158,3 +159,51 @@ def test_gradcheck_finds_gradients_that_change():
     with pytest.raises(RuntimeError, match="second backward pass"):
         flow.autograd.gradcheck(Unstable.apply, x)
     assert flow.autograd.gradcheck(Unstable.apply, x, nondet_tol=1e-5)
+
+
+def _class_with_steps_of_its_own(library):
+    class Signs(library.optim.Optimizer):
+        def __init__(self, params, lr=0.5):
+            super().__init__(params, {"lr": lr})
+
+        def __setstate__(self, state):
+            super().__setstate__(state)
+            for group in self.param_groups:
+                group.setdefault("completed", True)
+
+        def step(self):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    state = self.state[p]
+                    if not state:
+                        state["step"] = library.tensor(0.0)
+                    state["step"].add_(1)
+                    p.data.sub_(group["lr"] / state["step"] * p.grad.sign())
+
+    return Signs
+
+
+def test_optimizers_of_users_keep_tensors_of_steps_and_complete_what_is_loaded():
+    """`load_state_dict` gives what it has read to `__setstate__`, and changes no count."""
+    results = []
+    for library in (torch, flow):
+        signs = _class_with_steps_of_its_own(library)
+        weight = library.nn.Parameter(library.tensor([2.0, -2.0]))
+        optimizer = signs([weight])
+        for _ in range(4):
+            weight.grad = library.tensor([1.0, -1.0])
+            optimizer.step()
+            state = optimizer.state_dict()
+            optimizer = signs([weight])
+            optimizer.load_state_dict(state)
+        (kept,) = optimizer.state.values()
+        copied = copy.deepcopy(optimizer)
+        results.append(
+            [
+                weight.tolist(),
+                kept["step"].item(),
+                optimizer.param_groups[0]["completed"],
+                copied.param_groups[0]["completed"],
+            ]
+        )
+    assert results[0] == results[1]

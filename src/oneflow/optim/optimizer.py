@@ -453,16 +453,29 @@ class Optimizer(ScheduledByGraph, OptimizerHooks, SuggestsKeywords):
             if owner is not None:
                 values = {n: self._convert_state(n, value, owner) for n, value in values.items()}
             states[key if owner is None else owner] = values
-        self.state, self._counts_before = states, {}  # no step's counts are taken back from these
+        self._counts_before = {}  # no step's counts are taken back from these
         for group, saved_group in zip(self.param_groups, saved, strict=True):
             group.update(loaded_options(saved_group))
+        self.__setstate__({"state": states, "param_groups": self.param_groups})
         self._call_hooks("load_state_dict_post")
 
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Take what `load_state_dict` has read, or the attributes of a copy.
+
+        Derived classes override it to complete what older files lack.
+        """
+        self.__dict__.update(state)
+
     def _convert_state(self, name: str, value: Any, owner: Tensor) -> Any:
-        """One saved state as it is kept for `owner`; counts are Python numbers."""
+        """One saved state as it is kept for `owner`.
+
+        Counts are Python numbers; those of classes with steps of their own stay what they are.
+        """
         if not isinstance(value, Tensor):
             return value
         if name in self._counts:
+            if type(self)._initial_state is Optimizer._initial_state:
+                return value.clone()
             return type(self._counts[name])(value.item())
         dtype = owner.dtype if value.dtype.category >= Category.FLOAT else value.dtype
         spec = unwrap(owner).spec
