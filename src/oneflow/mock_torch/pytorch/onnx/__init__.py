@@ -1,11 +1,17 @@
 """Names that ``torch.onnx`` has beside `oneflow.onnx`."""
 
+from oneflow.mock_torch.pytorch.onnx.exporting import (
+    ONNXProgram as ONNXProgram,
+    export as export,
+)
 from oneflow.mock_torch.pytorch.onnx.symbolic_registry import (
     TensorProtoDataType as TensorProtoDataType,
     register_custom_op_symbolic as register_custom_op_symbolic,
 )
 
 __all__ = [
+    "ONNXProgram",
     "TensorProtoDataType",
+    "export",
     "register_custom_op_symbolic",
 ]
