@@ -36,7 +36,7 @@ head:
 _CONFIDENCE = 0.9
 _OPTIONS: dict[str, Any] = {
     "imgsz": _SIZE,
-    "batch": 2,
+    "batch": 4,
     "workers": 0,
     "device": "cpu",
     "plots": False,
