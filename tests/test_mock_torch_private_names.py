@@ -21,7 +21,8 @@ NAMES = [
     "_maybe_remove_batch_dim Tensor tree_flatten tree_unflatten",
     "torch._guards active_fake_mode",
     "torch._ops HigherOrderOperator OpOverload OpOverloadPacket",
-    "torch._utils _get_available_device_type _get_device_module",
+    "torch._utils _get_available_device_type _get_device_module _take_tensors "
+    "_flatten_dense_tensors",
     "torch.distributed._tensor DTensor DeviceMesh Shard distribute_tensor",
     "torch.distributed._tensor.experimental implicit_replication",
     "torch.distributed.tensor.experimental implicit_replication",
@@ -180,3 +181,14 @@ def test_what_is_refused_says_so():
         tensor.implicit_replication()
     with pytest.raises(NotImplementedError, match="flop_counter"):
         jit._get_trace_graph(flow.nn.ReLU(), flow.ones(1))
+
+
+@pytest.mark.parametrize("limit", [1, 16, 40, 1000])
+def test_tensors_in_lists_of_limited_size(limit):
+    theirs, ours = under_both("torch._utils")
+    results = []
+    for library, take in ((torch, theirs._take_tensors), (flow, ours._take_tensors)):
+        kinds = (library.float32, library.int64)
+        tensors = [library.full((2 + n,), n, dtype=kinds[n % 2]) for n in range(6)]
+        results.append([[tensor.tolist() for tensor in part] for part in take(tensors, limit)])
+    assert results[0] == results[1]

@@ -44,7 +44,9 @@ def _segmentation_loss(name: str, options: dict[str, Any]) -> dict[str, np.ndarr
     model = torch.nn.Conv2d(3, 2, 3, padding=1)
     loss = getattr(segmentation.losses, name)(**options)
     labels = integers(2, 8, 8, below=2)
-    return step(model, lambda m: loss(m(numbers(2, 3, 8, 8)), labels))
+    # Some make numbers of their own in float32.
+    images = numbers(2, 3, 8, 8, dtype=torch.float32)
+    return step(model, lambda m: loss(m(images), labels), dtype=torch.float32)
 
 
 def _segment_anything() -> dict[str, np.ndarray]:
@@ -74,13 +76,12 @@ def _prompts() -> dict[str, np.ndarray]:
     )
 
     def call(model: Any) -> Any:
-        points = (numbers(1, 2, 2).abs() * 9, integers(1, 2, below=2))
+        points = (numbers(1, 2, 2, dtype=torch.float32).abs() * 9, integers(1, 2, below=2))
         sparse, dense = model["prompts"](points, None, None)
-        # Their places are drawn in float32.
-        places = model["prompts"].get_dense_pe().double()
-        return model["masks"](numbers(1, 16, 4, 4), places, sparse.double(), dense, True)
+        images = numbers(1, 16, 4, 4, dtype=torch.float32)
+        return model["masks"](images, model["prompts"].get_dense_pe(), sparse, dense, True)
 
-    return step(model, call)
+    return step(model, call, dtype=torch.float32)
 
 
 def _flow(kinds: list[Callable[[], Any]]) -> dict[str, np.ndarray]:

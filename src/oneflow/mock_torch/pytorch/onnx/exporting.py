@@ -88,7 +88,7 @@ def export(model: Any, args: Any = (), f: Any = None, **options: Any) -> ONNXPro
     """
     for name, accepted in _REFUSED.items():
         value = options.pop(name, accepted[0])
-        if not any(value == each for each in accepted):
+        if not any(value == choice for choice in accepted):
             raise_missing("torch.onnx.export", f"`{name}` must be {accepted[0]}, got {value!r}")
     kept = {name: value for name, value in options.items() if name not in _WITHOUT_EFFECT}
     arguments = args if isinstance(args, tuple) else (args,)
