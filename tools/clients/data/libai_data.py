@@ -1,4 +1,4 @@
-"""Synthetic data for LiBai: vocabularies, a corpus as indexed data sets, and folders of images.
+"""Synthetic data for LiBai: vocabularies, indexed data sets, images, and sentences.
 
 Its configurations are linked into its package, where its `setup.py` puts them.
 """
@@ -71,6 +71,21 @@ def write_instructions(folder: Path) -> None:
         flow.save(samples, folder / name)
 
 
+def write_sentences(folder: Path) -> None:
+    """Write samples for SimCSE: triples of sentences, and pairs with a degree of likeness."""
+    vocabulary = (ROOT / "bert_data/bert-base-chinese-vocab.txt").read_text().split()
+
+    def sentence() -> str:
+        return " ".join(random.choice(vocabulary[40:], random.integers(4, 12)))
+
+    folder.mkdir(parents=True)
+    kinds = ("origin", "entailment", "contradiction")
+    triples = [{kind: sentence() for kind in kinds} for _ in range(96)]
+    (folder / "snli.txt").write_text("\n".join(map(json.dumps, triples)))
+    pairs = [f"{number}||{sentence()}||{sentence()}||{number % 6}" for number in range(16)]
+    (folder / "sts.txt").write_text("\n".join(pairs) + "\n")
+
+
 Path("libai/config/configs").symlink_to("../../configs")
 for name in ("gpt_data", "bert_data"):
     (ROOT / name).mkdir(parents=True)
@@ -80,3 +95,4 @@ for name in ("gpt_data", "bert_data"):
 write_images(ROOT / "imagenet/train", 24)
 write_images(ROOT / "imagenet/val", 4)
 write_instructions(ROOT / "alpaca")
+write_sentences(ROOT / "simcse")
