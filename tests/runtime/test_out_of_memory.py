@@ -1,9 +1,15 @@
 """A program that finds too little memory: nothing is lost, and a smaller one goes on."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
 import oneflow as flow
+from oneflow.base.device import CPU
+from oneflow.compiler import loaded_executable
+from oneflow.runtime import cold
 from oneflow.runtime.eager_settings import SETTINGS
 from tests.runtime.interruptions import contents
 
@@ -130,3 +136,44 @@ def test_a_hot_program_that_finds_no_memory_runs_op_by_op(monkeypatch, caplog):
     monkeypatch.setattr("oneflow.compiler.loaded_executable.can_allocate", lambda size: False)
     np.testing.assert_allclose(run(), expected, rtol=1e-5)
     assert "op by op" in caplog.text
+
+
+class Cycle:
+    """Refers to itself, so that only the garbage collector finds it."""
+
+    def __init__(self):
+        self.itself = self
+
+
+@pytest.fixture
+def collect_on_demand():
+    """Let nothing but a call collect garbage."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("collect_on_demand")
+def test_garbage_is_collected_before_a_program_has_too_little_memory(monkeypatch):
+    garbage = weakref.ref(Cycle())
+    monkeypatch.setattr(loaded_executable, "can_allocate", lambda size: garbage() is None)
+    assert garbage() is not None
+    loaded_executable.check_memory(CPU, 1)
+    monkeypatch.setattr(loaded_executable, "can_allocate", lambda size: False)
+    with pytest.raises(flow.OutOfMemoryError, match="more than is left"):
+        loaded_executable.check_memory(CPU, 1)
+
+
+@pytest.mark.usefixtures("collect_on_demand")
+def test_garbage_is_collected_before_an_operation_has_too_little_memory(monkeypatch):
+    garbage = weakref.ref(Cycle())
+    run = cold._run_on_host
+
+    def run_if_collected(*arguments):
+        if garbage() is not None:
+            raise MemoryError
+        return run(*arguments)
+
+    monkeypatch.setattr(cold, "_run_on_host", run_if_collected)
+    assert garbage() is not None
+    assert (flow.ones(3) + 1).tolist() == [2.0] * 3

@@ -189,13 +189,17 @@ def check_memory(device: Device | Placement, size: int, waiting_for: Any = ()) -
     devices = device.mesh.local_devices if is_placement else [xla_device(device)]
     if device.type == "cpu":
         size *= len(devices)
-        can_fit = can_allocate(size)
-    else:
-        can_fit = all(_has_free(local_device, size) for local_device in devices)
-        if not can_fit:
-            jax.block_until_ready(waiting_for)
-            can_fit = all(_has_free(local_device, size) for local_device in devices)
-    if not can_fit:
+
+    def can_fit() -> bool:
+        if device.type == "cpu":
+            return can_allocate(size)
+        return all(_has_free(local_device, size) for local_device in devices)
+
+    if can_fit():
+        return
+    jax.block_until_ready(waiting_for)
+    gc.collect()  # tensors that only each other's objects refer to
+    if not can_fit():
         raise OutOfMemoryError(
             f"out of memory: a program needs {bytes_text(size)} on `{device}` for results and "
             "intermediate values, more than is left; use a smaller batch, or keep fewer tensors"

@@ -8,6 +8,7 @@ placements. An instruction that fails takes with it only what is computed from i
 from __future__ import annotations
 
 import contextlib
+import gc
 import math
 import os
 import time
@@ -261,27 +262,41 @@ def _is_numpy(array: Any) -> bool:
 
 
 def _run_operation(operation: Operation, operands: list[Any]) -> Any:
-    """Run one operation.
+    """Run one operation, once more without garbage if there is too little memory.
 
     Raises:
         OutOfMemoryError: there is not enough memory.
     """
     try:
-        function = _numpy_function(operation, operation.trace)
-        if function is not None:
-            return _run_on_host(operation, function, operands)
-        is_draw = COLD.interpret and "shape" in operation.attributes
-        blocks = block_function(operation) if is_draw else None
-        return (blocks or _run_compiled)(operation, operands)
+        return _evaluate(operation, operands)
     except (MemoryError, jax.errors.JaxRuntimeError) as error:
-        if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
-            raise
+        _require_out_of_memory(error)
+    gc.collect()  # tensors that only each other's objects refer to
+    try:
+        return _evaluate(operation, operands)
+    except (MemoryError, jax.errors.JaxRuntimeError) as error:
+        _require_out_of_memory(error)
         results_text = ", ".join(map(repr, operation.out_specs))
         raise OutOfMemoryError(
             f"out of memory: `{operation.primitive.name}`, which makes {results_text} "
             f"({bytes_text(_operand_bytes(operation))} with its operands), found too little on "
             f"`{operation.device}`; use a smaller batch, or keep fewer tensors"
         ) from error
+
+
+def _require_out_of_memory(error: Exception) -> None:
+    """Raise an error of an operation that has another reason than too little memory."""
+    if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
+        raise error
+
+
+def _evaluate(operation: Operation, operands: list[Any]) -> Any:
+    function = _numpy_function(operation, operation.trace)
+    if function is not None:
+        return _run_on_host(operation, function, operands)
+    is_draw = COLD.interpret and "shape" in operation.attributes
+    blocks = block_function(operation) if is_draw else None
+    return (blocks or _run_compiled)(operation, operands)
 
 
 def _operand_bytes(operation: Operation) -> int:
