@@ -1,3 +1,1 @@
 """``torch._inductor``: settings of a compiler, whose place XLA takes."""
-
-__all__: list[str] = []

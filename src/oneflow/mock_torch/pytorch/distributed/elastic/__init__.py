@@ -1,3 +1,1 @@
 """``torch.distributed.elastic``: the launcher is `oneflow.distributed.launch`."""
-
-__all__: list[str] = []

@@ -1,3 +1,1 @@
 """``torch.distributed.algorithms._checkpoint``: modules that run again in the backward pass."""
-
-__all__: list[str] = []

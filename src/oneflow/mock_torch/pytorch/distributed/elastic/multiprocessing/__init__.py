@@ -1,3 +1,1 @@
 """``torch.distributed.elastic.multiprocessing``: how processes of a job say that they failed."""
-
-__all__: list[str] = []
