@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import inspect
 import pkgutil
+import sys
+import weakref
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -216,3 +219,30 @@ CHOICES = {
 @pytest.mark.parametrize("meant", CHOICES)
 def test_choices_that_are_texts(meant):
     assert meant in raised(CHOICES[meant])
+
+
+class _Wrapped:
+    """A finder in place of another, as import profilers put them."""
+
+    def __init__(self, finder):
+        self.find_spec = finder.find_spec
+
+
+def test_finders_may_be_wrapped(monkeypatch):
+    monkeypatch.setattr(sys, "meta_path", [_Wrapped(finder) for finder in sys.meta_path])
+    with pytest.raises(ModuleNotFoundError, match="zzz"):
+        importlib.import_module("oneflow.zzz")
+
+
+def test_a_class_with_suggestions_is_forgotten():
+    def make():
+        class Net(nn.Module):
+            def __init__(self, width=1):
+                super().__init__()
+
+        Net(width=2)
+        return weakref.ref(Net)
+
+    reference = make()
+    gc.collect()
+    assert reference() is None

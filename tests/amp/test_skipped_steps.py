@@ -131,3 +131,26 @@ def test_float64_parameters_get_pytorchs_values(name):
             scaler.update()
         results.append(weight.detach().numpy())
     np.testing.assert_allclose(*results, rtol=1e-12)
+
+
+class Wrapper:
+    """An optimizer of a library, which is no `Optimizer`."""
+
+    def __init__(self, optimizer):
+        self.optimizer = optimizer
+        self.param_groups = optimizer.param_groups
+
+    def step(self):
+        return self.optimizer.step()
+
+
+def test_an_object_with_the_methods_of_an_optimizer_is_stepped():
+    weight = flow.tensor([1.0], requires_grad=True)
+    optimizer = Wrapper(optim.SGD([weight], lr=0.5))
+    scaler = flow.amp.GradScaler(init_scale=2.0)
+    for factor in (1.0, float("inf")):
+        weight.grad = None
+        scaler.scale((weight * factor).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+    assert weight.item() == 0.5

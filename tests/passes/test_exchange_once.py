@@ -14,7 +14,7 @@ from oneflow.passes import pipeline
 from oneflow.plan import plan_graph, planning
 from tests.graph.helpers import TrainGraph, graph_of, only_step
 
-S, B = flow.sbp.split, flow.sbp.broadcast
+S, B, P = flow.sbp.split, flow.sbp.broadcast, flow.sbp.partial_sum
 PAIR = flow.placement("cpu", [0, 1])
 FOUR = flow.placement("cpu", [0, 1, 2, 3])
 GRID = flow.placement("cpu", [[0, 1], [2, 3]])
@@ -165,3 +165,13 @@ def test_a_value_that_was_converted_twice_stays_for_all_that_read_it():
     first, second = x @ w, x.sin() @ w
     for value, expected in zip(values, (first + second, first * 2, second.exp()), strict=True):
         np.testing.assert_allclose(value.numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_each_device_has_the_same_part_of_a_sum_as_eagerly():
+    def parts(x, w):
+        return (x.to_global(sbp=S(1)) @ w.to_global(sbp=S(0))).to_global(sbp=B).to_global(sbp=P)
+
+    flow.manual_seed(0)
+    arguments = [flow.randn(2, 2).to_global(PAIR, B) for _ in range(2)]
+    result, expected = graph_of(parts)(*arguments), parts(*arguments)
+    np.testing.assert_allclose(result.to_local().numpy(), expected.to_local().numpy(), rtol=1e-6)

@@ -139,8 +139,11 @@ class PathFinder(MetaPathFinder, Loader):
         hint = _hint(fullname)
         if hint is not None:
             raise ModuleNotFoundError(f"No module named {fullname!r}: {hint}", name=fullname)
+        if self not in sys.meta_path:  # another finder stands for it, and asks those behind itself
+            return None
         behind = sys.meta_path[sys.meta_path.index(self) + 1 :]
-        specs = (finder.find_spec(fullname, path, target) for finder in behind)
+        finders = [finder for finder in behind if hasattr(finder, "find_spec")]
+        specs = (finder.find_spec(fullname, path, target) for finder in finders)
         spec = next((found for found in specs if found is not None), None)
         error = failed_import(fullname, _modules_below(fullname.rpartition(".")[0]))
         if spec is None and error is not None:

@@ -5,7 +5,6 @@ Python does so by itself from 3.13 on.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable
@@ -72,7 +71,6 @@ def takes_further(wrapper: Callable[..., Any], keywords: Iterable[str]) -> None:
     setattr(wrapper, "further_keywords", tuple(keywords))  # noqa: B010
 
 
-@functools.lru_cache(maxsize=1024)
 def _keywords_of(function: Callable[..., Any]) -> tuple[str, ...]:
     """The keywords of a function of Python; none if it takes any, or if nobody knows."""
     wrapped = getattr(function, "__wrapped__", None)

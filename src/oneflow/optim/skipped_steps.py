@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -21,10 +21,15 @@ from oneflow.tensor.transfer import value_from_numpy
 from oneflow.tensor.views import unwrap
 
 
-def may_step_unless(optimizer: Optimizer) -> bool:
-    """Return whether `step_unless` can step an optimizer: none of its own code runs in a step."""
+def may_step_unless(optimizer: Any) -> TypeGuard[Optimizer]:
+    """Return whether `step_unless` can step an optimizer: none of its own code runs in a step.
+
+    Args:
+        optimizer: an optimizer, or an object of a library that has its methods.
+    """
     return (
-        optimizer.steps_by_update
+        isinstance(optimizer, Optimizer)
+        and optimizer.steps_by_update
         and "step" not in vars(optimizer)
         and not any(group.get("differentiable") for group in optimizer.param_groups)
     )

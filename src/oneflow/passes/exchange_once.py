@@ -116,6 +116,8 @@ class _Merging:
         (result,) = instruction.operation.out_specs
         if PARTIAL_SUM not in _sbp(source) or result.device is not source.device:
             return False
+        if PARTIAL_SUM in _sbp(result):  # what each device has could be told from the parts
+            return False
         twice = conversion_cost(source, _sbp(between)) + conversion_cost(between, _sbp(result))
         if conversion_cost(source, _sbp(result)) >= twice:
             return False
