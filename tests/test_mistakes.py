@@ -217,12 +217,12 @@ def test_no_function_is_called_by_the_name_that_keeps_pythons_own(name):
 
 
 def test_a_misspelled_variable_is_named(monkeypatch):
-    from oneflow.base.unknown_variables import warn_of_misspelled_variables
+    from oneflow.base.unknown_variables import warn_of_unknown_variables
 
     monkeypatch.setenv("ONEFLOW_CPU_DEVICE", "2")
     monkeypatch.setenv("ONEFLOW_OF_THE_USER_ALONE", "2")
     with pytest.warns(UserWarning, match="`ONEFLOW_CPU_DEVICE` is not read.*'ONEFLOW_CPU_DEVICES'"):
-        warn_of_misspelled_variables()
+        warn_of_unknown_variables()
 
 
 def test_the_largest_rank_says_how_many_devices_are_needed():

@@ -61,8 +61,8 @@ def compile_program(
 
 def write_program(program: Program, numbers: Sequence[Any], weights: Collection[int]) -> bytes:
     """Return a program as a file; see `oneflow.graph.engines.Connector`."""
-    absent = {number: np.empty(0, np.float32) for number in weights}
-    model = _model(program, numbers, absent)
+    placeholders = {number: np.empty(0, np.float32) for number in weights}
+    model = _model(program, numbers, placeholders)
     # A weight becomes an input of its name, until `load_program` gives it its values.
     for name in list(map(_weight_name, weights)):
         value = model.graph.initializers.pop(name, None)

@@ -27,15 +27,15 @@ def test_every_declared_name_is_there(group: str) -> None:
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with an installed package, and no source checkout."""
-    monkeypatch.setattr(entry_points, "_PYPROJECT", tmp_path / "pyproject.toml")
-    entry_points._declared_in_checkout.cache_clear()
+    monkeypatch.setattr(entry_points, "_PROJECT_FILE", tmp_path / "pyproject.toml")
+    entry_points._in_source_tree.cache_clear()
     information = tmp_path / "provider-1.0.dist-info"
     information.mkdir()
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: provider\nVersion: 1.0\n")
     (information / "entry_points.txt").write_text("[tests.group]\nsqrt = math:sqrt\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     yield tmp_path
-    entry_points._declared_in_checkout.cache_clear()
+    entry_points._in_source_tree.cache_clear()
 
 
 def test_installed_packages_are_found(installed: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_checkout_comes_before_what_is_installed(installed: Path) -> None:
     )
     assert load_entry_point("tests.group", "sqrt")(10) == 3
     (installed / "pyproject.toml").write_text('[project]\nname = "another"\n')
-    entry_points._declared_in_checkout.cache_clear()
+    entry_points._in_source_tree.cache_clear()
     assert load_entry_point("tests.group", "sqrt")(9) == 3
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import oneflow as flow
 from oneflow.runtime.background import COMPILER
-from oneflow.runtime.checks import LOOK_EVERY, thread_checks
+from oneflow.runtime.checks import POLL_INTERVAL, thread_checks
 from tests.devices import OTHER_DEVICE
 from tests.runtime.host_traffic import host_traffic
 from tests.runtime.interruptions import contents
@@ -130,7 +130,7 @@ def test_a_loop_that_reads_nothing_raises_after_some_steps(kind: str) -> None:
 
     def go_on() -> None:
         training.step("bad")
-        for _ in range(100 * LOOK_EVERY):
+        for _ in range(100 * POLL_INTERVAL):
             training.step()
 
     with pytest.raises(IndexError, match="50"):

@@ -6,7 +6,7 @@ import pytest
 
 import oneflow as flow
 from oneflow.runtime.background import COMPILER
-from oneflow.runtime.checks import LOOK_EVERY
+from oneflow.runtime.checks import POLL_INTERVAL
 from tests.devices import OTHER_DEVICE
 from tests.runtime.host_traffic import host_traffic
 
@@ -236,4 +236,4 @@ def _check_steady_steps(step: Step) -> None:
     flow.eager.synchronize()
     copies = counts.pop("copy", 0)
     assert not counts
-    assert copies <= 3 * STEPS // LOOK_EVERY + 1  # a flag now and then, which nobody waits for
+    assert copies <= 3 * STEPS // POLL_INTERVAL + 1  # a flag now and then, which nobody waits for

@@ -11,7 +11,7 @@ import oneflow as flow
 import oneflow.nn.functional as F
 from oneflow.runtime import checks
 from oneflow.runtime.eager import current
-from oneflow.tensor.call import _KNOWN_CHAINS
+from oneflow.tensor.call import _CHAIN_CACHE
 from tests.frames import frames_of
 
 Call = Callable[[], Any]
@@ -115,10 +115,10 @@ def test_a_write_to_a_view_records_nothing_that_nobody_reads() -> None:
 
 def test_positions_that_a_loop_goes_through_once_keep_nothing() -> None:
     x = flow.zeros(1001)
-    before = len(_KNOWN_CHAINS)
+    before = len(_CHAIN_CACHE)
     for position in range(1001):
         x[position]
-    assert len(_KNOWN_CHAINS) == before
+    assert len(_CHAIN_CACHE) == before
     for position in range(10):
         x[position]
-    assert len(_KNOWN_CHAINS) == before + 10
+    assert len(_CHAIN_CACHE) == before + 10

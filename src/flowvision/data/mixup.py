@@ -67,8 +67,8 @@ def mixup_target(
         [[0.75, 0.25], [0.25, 0.75]]
     """
     off_value = smoothing / num_classes
-    own = one_hot(target, num_classes, 1.0 - smoothing + off_value, off_value, device)
-    return own * lam + own.flip(0) * (1.0 - lam)
+    target1 = one_hot(target, num_classes, 1.0 - smoothing + off_value, off_value, device)
+    return target1 * lam + target1.flip(0) * (1.0 - lam)
 
 
 def rand_bbox(
@@ -161,8 +161,8 @@ def cutmix_bbox_and_lam(
     else:
         box = rand_bbox_minmax(img_shape, ratio_minmax, count=count)
     if correct_lam or ratio_minmax is not None:
-        top, bottom, left, right = box
-        area = (bottom - top) * (right - left)
+        top, lower, left, right = box
+        area = (lower - top) * (right - left)
         lam = 1.0 - area / float(img_shape[-2] * img_shape[-1])
     return box, lam
 

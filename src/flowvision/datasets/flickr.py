@@ -46,8 +46,8 @@ class Flickr8kParser(HTMLParser):
             self._photo = None
         elif self._tag == "a":
             number = data.split("/")[-2]
-            photos = sorted(self.root.glob(f"{number}_*.jpg"))
-            self._photo = str(photos[0]) if photos else None
+            images = sorted(self.root.glob(f"{number}_*.jpg"))
+            self._photo = str(images[0]) if images else None
             if self._photo is not None:
                 self.annotations[self._photo] = []
         elif self._tag == "li" and self._photo is not None:

@@ -91,8 +91,8 @@ def ensure_files(
         for resource in resources:
             resource.download(folder)
     if not source:
-        addresses = ", ".join(resource.url for resource in resources)
-        source = f"get it with download=True, or from {addresses}"
+        urls = ", ".join(resource.url for resource in resources)
+        source = f"get it with download=True, or from {urls}"
     require_files(needed, name, source)
 
 
@@ -121,8 +121,8 @@ class ImageDataset(VisionDataset):
         resources: Sequence[Resource] | None = None,
     ) -> None:
         """Download what is missing, see the function of this name."""
-        downloads = self.resources if resources is None else resources
-        self._wanted = folder, list(needed), downloads
+        files = self.resources if resources is None else resources
+        self._wanted = folder, list(needed), files
         ensure_files(type(self).__name__, *self._wanted, download, self.source)
 
     def download(self) -> None:

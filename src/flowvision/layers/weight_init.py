@@ -77,7 +77,7 @@ def init_transformer_(model: nn.Module) -> None:
                 nn.init.zeros_(module.bias)
 
 
-def init_convolutional_(model: nn.Module, linear_std: float | None = None) -> None:
+def init_conv_(model: nn.Module, linear_std: float | None = None) -> None:
     """Draw the weights of a convolutional network as its paper's training does.
 
     Convolutions get normally distributed weights that preserve the variance of gradients through

@@ -44,18 +44,18 @@ class ConvMixer(nn.Sequential):
         activation: Callable[[], nn.Module] = nn.GELU,
         n_classes: int | None = None,
     ) -> None:
-        def activated(convolution: nn.Module) -> list[nn.Module]:
+        def with_activation(convolution: nn.Module) -> list[nn.Module]:
             return [convolution, activation(), nn.BatchNorm2d(dim)]
 
         def block() -> nn.Sequential:
             depthwise = nn.Conv2d(dim, dim, kernel_size, groups=dim, padding=kernel_size // 2)
             pointwise = nn.Conv2d(dim, dim, 1)
             return nn.Sequential(
-                Residual(nn.Sequential(*activated(depthwise))), *activated(pointwise)
+                Residual(nn.Sequential(*with_activation(depthwise))), *with_activation(pointwise)
             )
 
         super().__init__(
-            *activated(nn.Conv2d(3, dim, patch_size, stride=patch_size)),
+            *with_activation(nn.Conv2d(3, dim, patch_size, stride=patch_size)),
             *(block() for _ in range(depth)),
             nn.AdaptiveAvgPool2d((1, 1)),
             nn.Flatten(),

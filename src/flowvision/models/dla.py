@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import oneflow as flow
 from flowvision.layers.blocks import ConvBn, ConvBnAct
-from flowvision.layers.weight_init import init_convolutional_
+from flowvision.layers.weight_init import init_conv_
 from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
@@ -169,13 +169,13 @@ class Tree(nn.Module):
             self.tree2 = tree(out_channels, out_channels, root_dim=root_dim + out_channels)
 
     def forward(self, x: Tensor, children: Sequence[Tensor] = ()) -> Tensor:
-        bottom = self.downsample(x)
+        downsampled = self.downsample(x)
         if self.level_root:
-            children = (*children, bottom)
+            children = (*children, downsampled)
         if self.levels > 1:
             first = self.tree1(x)
             return self.tree2(first, (*children, first))
-        first = self.tree1(x, self.project(bottom))
+        first = self.tree1(x, self.project(downsampled))
         return self.root(self.tree2(first), first, *children)
 
 
@@ -214,8 +214,8 @@ class DLA(nn.Module):
         self.return_levels = return_levels
         tree = functools.partial(Tree, block=block, stride=2, root_residual=residual_root)
         self.base_layer = ConvBnAct(3, channels[0], 7)
-        self.level0 = self._convolutions(channels[0], channels[0], levels[0], 1)
-        self.level1 = self._convolutions(channels[0], channels[1], levels[1], 2)
+        self.level0 = self._convs(channels[0], channels[0], levels[0], 1)
+        self.level1 = self._convs(channels[0], channels[1], levels[1], 2)
         stages = [
             tree(levels[index], in_channels=before, out_channels=after, level_root=index > 2)
             for index, (before, after) in enumerate(itertools.pairwise(channels[1:]), start=2)
@@ -223,10 +223,10 @@ class DLA(nn.Module):
         self.level2, self.level3, self.level4, self.level5 = stages
         self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
         self.fc = nn.Conv2d(channels[-1], num_classes, 1)
-        init_convolutional_(self)
+        init_conv_(self)
 
     @staticmethod
-    def _convolutions(before: int, after: int, depth: int, stride: int) -> nn.Sequential:
+    def _convs(before: int, after: int, depth: int, stride: int) -> nn.Sequential:
         layers: list[nn.Module] = []
         for index in range(depth):
             first = index == 0

@@ -13,7 +13,7 @@ from flowvision.layers.attention import SEModule
 from flowvision.layers.blocks import ConvBn, ConvBnAct
 from flowvision.layers.helpers import make_divisible
 from flowvision.layers.regularization import StochasticDepth
-from flowvision.layers.weight_init import init_convolutional_
+from flowvision.layers.weight_init import init_conv_
 from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
@@ -164,7 +164,7 @@ class EfficientNet(nn.Module):
         self.classifier = nn.Sequential(
             nn.Dropout(dropout, inplace=True), nn.Linear(4 * last, num_classes)
         )
-        init_convolutional_(self)
+        init_conv_(self)
         bound = 1 / math.sqrt(num_classes)
         nn.init.uniform_(self.classifier[1].weight, -bound, bound)
         nn.init.zeros_(self.classifier[1].bias)

@@ -279,14 +279,14 @@ def checkpoint_filter_fn(state_dict: Mapping[str, Any], model: nn.Module) -> dic
         >>> list(checkpoint_filter_fn(file, model))
         ['pos_embed.token_projection.bias']
     """
-    own_state = model.state_dict()
+    state = model.state_dict()
     filtered: dict[str, Tensor] = {}
     for key, value in state_dict.get("model", state_dict).items():
         name = key.replace("pos_embeder.", "pos_embed.")
-        if ".attn.qkv." in name and name not in own_state:
+        if ".attn.qkv." in name and name not in state:
             for part, rows in zip("qkv", value.chunk(3), strict=True):
                 filtered[name.replace(".qkv.", f".{part}.")] = rows
-        elif name in own_state or not name.startswith("pos_embed."):
+        elif name in state or not name.startswith("pos_embed."):
             filtered[name] = value
     return filtered
 

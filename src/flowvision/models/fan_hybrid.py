@@ -185,8 +185,10 @@ class HybridBackbone(nn.Module):
         rates = iter(drop_path_rates(drop_path_rate, sum(depths)))
         stages, before = [], dims[0]
         for number, (dim, depth) in enumerate(zip(dims, depths, strict=True)):
-            own = [next(rates) for _ in range(depth)]
-            stages.append(HybridStage(before, dim, 2 if number else 1, depth, own, ls_init_value))
+            block_rates = [next(rates) for _ in range(depth)]
+            stages.append(
+                HybridStage(before, dim, 2 if number else 1, depth, block_rates, ls_init_value)
+            )
             before = dim
         self.stages = nn.Sequential(*stages)
         self.head: nn.Module = nn.Identity()

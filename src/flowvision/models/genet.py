@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import oneflow as flow
 from flowvision.layers.blocks import ConvBn
-from flowvision.layers.weight_init import init_convolutional_
+from flowvision.layers.weight_init import init_conv_
 from flowvision.models.genet_blocks import (
     BN as BN,
     RELU as RELU,
@@ -69,15 +69,15 @@ class SuperBlock(PlainNetBasicBlockClass):
         steps = [(in_channels, stride), *[(out_channels, 1)] * (sublayers - 1)]
         for channels, step in [] if no_create else steps:
             self.shortcut_list.append(shortcut(channels, out_channels, step))
-            first, *others = self.convolutions(channels, step)
+            first, *others = self.make_convs(channels, step)
             layers = [*first]
             for layers_of_block in others:
                 layers += [nn.ReLU(inplace=True), *layers_of_block]
             self.conv_list.append(nn.Sequential(*layers))
 
-    def convolutions(self, in_channels: int, stride: int) -> list[nn.Sequential]:
+    def make_convs(self, in_channels: int, stride: int) -> list[nn.Sequential]:
         """Return the convolutions of a branch with their normalizations."""
-        raise NotImplementedError(f"{type(self).__name__} must define `convolutions`")
+        raise NotImplementedError(f"{type(self).__name__} must define `make_convs`")
 
     def forward(self, x: Tensor) -> Tensor:
         if self.no_create:
@@ -97,7 +97,7 @@ class SuperResKXKX(SuperBlock):
         oneflow.Size([1, 8, 3, 3])
     """
 
-    def convolutions(self, in_channels: int, stride: int) -> list[nn.Sequential]:
+    def make_convs(self, in_channels: int, stride: int) -> list[nn.Sequential]:
         return [
             ConvBn(in_channels, self.width, self.kernel_size, stride),
             ConvBn(self.width, self.out_channels, self.kernel_size),
@@ -114,7 +114,7 @@ class SuperResK1KX(SuperBlock):
         oneflow.Size([1, 8, 3, 3])
     """
 
-    def convolutions(self, in_channels: int, stride: int) -> list[nn.Sequential]:
+    def make_convs(self, in_channels: int, stride: int) -> list[nn.Sequential]:
         return [
             ConvBn(in_channels, self.width, 1),
             ConvBn(self.width, self.out_channels, self.kernel_size, stride),
@@ -131,7 +131,7 @@ class SuperResK1KXK1(SuperBlock):
         oneflow.Size([1, 8, 3, 3])
     """
 
-    def convolutions(self, in_channels: int, stride: int) -> list[nn.Sequential]:
+    def make_convs(self, in_channels: int, stride: int) -> list[nn.Sequential]:
         return [
             ConvBn(in_channels, self.width, 1),
             ConvBn(self.width, self.width, self.kernel_size, stride),
@@ -149,7 +149,7 @@ class SuperResK1DW(SuperBlock):
         oneflow.Size([1, 8, 3, 3])
     """
 
-    def convolutions(self, in_channels: int, stride: int) -> list[nn.Sequential]:
+    def make_convs(self, in_channels: int, stride: int) -> list[nn.Sequential]:
         channels = self.out_channels
         return [
             ConvBn(in_channels, channels, 1),
@@ -167,7 +167,7 @@ class SuperResK1DWK1(SuperBlock):
         oneflow.Size([1, 8, 3, 3])
     """
 
-    def convolutions(self, in_channels: int, stride: int) -> list[nn.Sequential]:
+    def make_convs(self, in_channels: int, stride: int) -> list[nn.Sequential]:
         return [
             ConvBn(in_channels, self.width, 1),
             ConvBn(self.width, self.width, self.kernel_size, stride, groups=self.width),
@@ -213,7 +213,7 @@ class PlainNet(nn.Module):
         self.module_list = nn.ModuleList(blocks)
         self.global_pool = nn.AdaptiveAvgPool2d((1, 1))
         self.fc_linear = None if no_create else nn.Linear(blocks[-1].out_channels, num_classes)
-        init_convolutional_(self, linear_std=0.01)
+        init_conv_(self, linear_std=0.01)
 
     def forward(self, x: Tensor) -> Tensor:
         for block in self.module_list:

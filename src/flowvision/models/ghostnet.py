@@ -8,7 +8,7 @@ import oneflow as flow
 from flowvision.layers.attention.se import SqueezeExcite
 from flowvision.layers.blocks import ConvBn
 from flowvision.layers.helpers import make_divisible
-from flowvision.layers.weight_init import init_convolutional_
+from flowvision.layers.weight_init import init_conv_
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
@@ -153,7 +153,7 @@ class GhostNet(nn.Module):
         self.conv_head = nn.Conv2d(mid, 1280, 1)
         self.dropout = nn.Dropout(dropout)
         self.classifier = nn.Linear(1280, num_classes)
-        init_convolutional_(self)
+        init_conv_(self)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.blocks(nn.functional.relu(self.bn1(self.conv_stem(x))))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import oneflow as flow
 from flowvision.layers.blocks import ConvBn, ConvBnAct
-from flowvision.layers.weight_init import init_convolutional_
+from flowvision.layers.weight_init import init_conv_
 from flowvision.models.image_classifier import make_head
 from flowvision.models.registry import ModelFamily
 from flowvision.models.resnet import (
@@ -126,8 +126,8 @@ class HighResolutionModule(nn.Module):
         for layers in self.fuse_layers:
             first, *rest = (layer(x) for layer, x in zip(layers.children(), outputs, strict=True))
             total = first
-            for addend in rest:
-                total = total + addend
+            for term in rest:
+                total = total + term
             fused.append(nn.functional.relu(total))
         return fused
 
@@ -182,7 +182,7 @@ class HighResolutionNet(nn.Module):
         self.global_pool = nn.AdaptiveAvgPool2d((1, 1))
         self.dropout = nn.Dropout(drop_rate)
         self.classifier: nn.Module = nn.Linear(2048, num_classes)
-        init_convolutional_(self)
+        init_conv_(self)
 
     @staticmethod
     def _stage(modules: int, channels: Sequence[int], depth: int) -> nn.Sequential:

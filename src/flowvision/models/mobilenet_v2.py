@@ -8,7 +8,7 @@ from typing import Any
 import oneflow as flow
 from flowvision.layers.blocks import ConvBnAct
 from flowvision.layers.helpers import make_divisible
-from flowvision.layers.weight_init import init_convolutional_
+from flowvision.layers.weight_init import init_conv_
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
@@ -113,7 +113,7 @@ class MobileNetV2(nn.Module):
         self.classifier = nn.Sequential(
             nn.Dropout(dropout), nn.Linear(self.last_channel, num_classes)
         )
-        init_convolutional_(self, linear_std=0.01)
+        init_conv_(self, linear_std=0.01)
 
     def forward(self, x: Tensor) -> Tensor:
         x = nn.functional.adaptive_avg_pool2d(self.features(x), (1, 1))

@@ -11,7 +11,7 @@ import oneflow as flow
 from flowvision.layers.attention import SEModule
 from flowvision.layers.blocks import ConvBn, ConvBnAct
 from flowvision.layers.helpers import make_divisible
-from flowvision.layers.weight_init import init_convolutional_
+from flowvision.layers.weight_init import init_conv_
 from flowvision.models.registry import register_model
 from oneflow import Tensor, nn
 
@@ -142,7 +142,7 @@ class MobileNetV3(nn.Module):
             nn.Dropout(dropout, inplace=True),
             nn.Linear(last_channel, num_classes),
         )
-        init_convolutional_(self, linear_std=0.01)
+        init_conv_(self, linear_std=0.01)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.avgpool(self.features(x))

@@ -259,14 +259,14 @@ def _signature(build: Callable[..., Any]) -> inspect.Signature:
         inspect.Parameter("pretrained", keyword, default=False, annotation="bool | str"),
         inspect.Parameter("progress", keyword, default=True, annotation="bool"),
     ]
-    own = inspect.signature(build)
+    signature = inspect.signature(build)
     taken = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         if parameter.kind is keyword
         else parameter
-        for parameter in own.parameters.values()
+        for parameter in signature.parameters.values()
     ]
-    return own.replace(parameters=[*added, *taken])
+    return signature.replace(parameters=[*added, *taken])
 
 
 class ModelCreator:
@@ -309,8 +309,8 @@ class ModelCreator:
         name, module = fn.__name__, fn.__module__
         if name in _MODELS and _MODELS[name].module == module:
             del _MODELS[name]
-        addresses = getattr(sys.modules.get(module), "model_urls", {})
-        url = addresses.get(name) or ""
+        urls = getattr(sys.modules.get(module), "model_urls", {})
+        url = urls.get(name) or ""
         factory = functools.partial(_create, fn)
         _add(RegisteredModel(name, factory, module, "image classification", "", url, 224))
         return fn

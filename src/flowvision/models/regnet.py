@@ -12,7 +12,7 @@ import oneflow as flow
 from flowvision.layers.attention import SEModule
 from flowvision.layers.blocks import ConvBn, ConvBnAct
 from flowvision.layers.helpers import make_divisible
-from flowvision.layers.weight_init import init_convolutional_
+from flowvision.layers.weight_init import init_conv_
 from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
@@ -184,7 +184,7 @@ class RegNet(nn.Module):
             self.trunk_output.add_module(f"block{number}", stage)
         self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
         self.fc = nn.Linear(channels, num_classes)
-        init_convolutional_(self, linear_std=0.01)
+        init_conv_(self, linear_std=0.01)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.avgpool(self.trunk_output(self.stem(x)))

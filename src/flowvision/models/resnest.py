@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import oneflow as flow
-from flowvision.layers.weight_init import init_convolutional_
+from flowvision.layers.weight_init import init_conv_
 from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
@@ -138,7 +138,7 @@ class ResNeSt(nn.Module):
         self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
         self.dropout = nn.Dropout(dropout)
         self.fc = nn.Linear(channels, num_classes)
-        init_convolutional_(self)
+        init_conv_(self)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.maxpool(self.relu(self.bn1(self.conv1(x))))

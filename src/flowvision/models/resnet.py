@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import oneflow as flow
-from flowvision.layers.weight_init import init_convolutional_
+from flowvision.layers.weight_init import init_conv_
 from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
@@ -208,7 +208,7 @@ class ResNet(nn.Module):
         self.layer4 = self._stage(block, 512, layers[3], stride=2, dilate=dilated[2])
         self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
         self.fc = nn.Linear(512 * block.expansion, num_classes)
-        init_convolutional_(self)
+        init_conv_(self)
         if zero_init_residual:
             for module in self.modules():
                 if isinstance(module, BasicBlock | Bottleneck):

@@ -6,7 +6,7 @@ import math
 
 import oneflow as flow
 from flowvision.layers.blocks import ConvBn
-from flowvision.layers.weight_init import init_convolutional_
+from flowvision.layers.weight_init import init_conv_
 from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
@@ -197,7 +197,7 @@ class RexNetV1(nn.Module):
         self.output = nn.Sequential(
             nn.Dropout(dropout_ratio), nn.Conv2d(last, classes or num_classes, 1)
         )
-        init_convolutional_(self)
+        init_conv_(self)
 
     def extract_features(self, x: Tensor) -> Tensor:
         """Return the mean features of images, (N, channels, 1, 1)."""

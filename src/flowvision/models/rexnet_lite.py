@@ -5,7 +5,7 @@ from __future__ import annotations
 import oneflow as flow
 from flowvision.layers.blocks import ConvBn
 from flowvision.layers.helpers import make_divisible
-from flowvision.layers.weight_init import init_convolutional_
+from flowvision.layers.weight_init import init_conv_
 from flowvision.models.registry import ModelFamily
 from flowvision.models.rexnet import add_to_first_channels
 from oneflow import Tensor, nn
@@ -110,7 +110,7 @@ class ReXNetV1_lite(nn.Module):
             nn.Dropout(dropout_ratio),
             nn.Conv2d(1024, classes or num_classes, 1),
         )
-        init_convolutional_(self)
+        init_conv_(self)
 
     def forward(self, x: Tensor) -> Tensor:
         return flow.flatten(self.output(self.features(x)), 1)

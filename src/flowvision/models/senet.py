@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import oneflow as flow
 from flowvision.layers.attention import SEModule
-from flowvision.layers.weight_init import init_convolutional_
+from flowvision.layers.weight_init import init_conv_
 from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
@@ -144,7 +144,7 @@ class SENet(nn.Module):
         num_classes: int = 1000,
     ) -> None:
         super().__init__()
-        self.layer0 = _three_convolutions(inplanes) if input_3x3 else _one_convolution(inplanes)
+        self.layer0 = _three_convs(inplanes) if input_3x3 else _one_convolution(inplanes)
         self.pool0 = nn.MaxPool2d(3, stride=2, ceil_mode=True)
         channels = inplanes
         stages = []
@@ -168,7 +168,7 @@ class SENet(nn.Module):
         self.avg_pool = nn.AdaptiveAvgPool2d((1, 1))
         self.dropout = nn.Identity() if dropout_p is None else nn.Dropout(dropout_p)
         self.last_linear = nn.Linear(channels, num_classes)
-        init_convolutional_(self)
+        init_conv_(self)
 
     def features(self, x: Tensor) -> Tensor:
         """Return the output of the last stage, (N, 2048, H / 32, W / 32)."""
@@ -183,7 +183,7 @@ class SENet(nn.Module):
         return self.logits(self.features(x))
 
 
-def _three_convolutions(out_channels: int) -> nn.Sequential:
+def _three_convs(out_channels: int) -> nn.Sequential:
     stem = nn.Sequential()
     channels = 3
     for number, width, stride in ((1, 64, 2), (2, 64, 1), (3, out_channels, 1)):

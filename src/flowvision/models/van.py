@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import oneflow as flow
 from flowvision.layers.regularization import DropPath, LayerNorm2d
 from flowvision.layers.regularization.droppath import drop_path_rates
-from flowvision.layers.weight_init import init_convolutional_
+from flowvision.layers.weight_init import init_conv_
 from flowvision.models.image_classifier import ImageClassifier
 from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
@@ -192,7 +192,7 @@ class VAN(ImageClassifier):
             channels = dim
         self.num_features = channels
         self.head = nn.Linear(channels, num_classes)
-        init_convolutional_(self)
+        init_conv_(self)
         nn.init.trunc_normal_(self.head.weight, std=0.02)
         nn.init.zeros_(self.head.bias)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import oneflow as flow
-from flowvision.layers.weight_init import init_convolutional_
+from flowvision.layers.weight_init import init_conv_
 from flowvision.models.registry import ModelFamily
 from oneflow import Tensor, nn
 
@@ -50,7 +50,7 @@ class VGG(nn.Module):
             nn.Linear(4096, num_classes),
         )
         if init_weights:
-            init_convolutional_(self, linear_std=0.01)
+            init_conv_(self, linear_std=0.01)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.avgpool(self.features(x))

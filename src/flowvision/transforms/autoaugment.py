@@ -140,8 +140,10 @@ class _Augmentation(ImageTransform):
         self.fill = fill
 
     def extra_repr(self) -> str:
-        own = [name for name in inspect.signature(type(self)).parameters if name in self.__dict__]
-        return ", ".join(f"{name}={getattr(self, name)}" for name in own)
+        options = [
+            name for name in inspect.signature(type(self)).parameters if name in self.__dict__
+        ]
+        return ", ".join(f"{name}={getattr(self, name)}" for name in options)
 
     @staticmethod
     def _size(img: Any) -> tuple[int, int]:
@@ -325,7 +327,7 @@ class AugMix(_Augmentation):
 
     def forward(self, img: Any) -> Any:
         random = random_numbers()
-        own, mixed = random.dirichlet([self.alpha] * 2)
+        original_weight, mixed = random.dirichlet([self.alpha] * 2)
         weights = random.dirichlet([self.alpha] * self.mixture_width) * mixed
         images = [img, *(self._chain(img) for _ in weights)]
         tensors = [
@@ -333,7 +335,7 @@ class AugMix(_Augmentation):
             for image in images
         ]
         mean = flow.zeros_like(tensors[0], dtype=flow.float32)
-        for weight, tensor in zip([own, *weights.tolist()], tensors, strict=True):
+        for weight, tensor in zip([original_weight, *weights.tolist()], tensors, strict=True):
             mean = mean + float(weight) * tensor.float()
         result = mean.to(tensors[0].dtype)
         return result if isinstance(img, flow.Tensor) else functional.to_pil_image(result, img.mode)

@@ -13,8 +13,8 @@ from typing import Any
 import oneflow as flow
 from flowvision.transforms import functional_pil, functional_tensor
 from flowvision.transforms.warping import inverse_affine_matrix, perspective_coefficients
-from oneflow.data.vision.image import is_pillow, pillow_fill
-from oneflow.data.vision.resize import interpolation_mode, pillow_resampling
+from oneflow.data.vision.image import is_pil_image, pil_fill
+from oneflow.data.vision.resize import interpolation_mode, pil_resampling
 from oneflow.utils.vision.transforms.functional import (
     InterpolationMode as InterpolationMode,
     center_crop as center_crop,
@@ -37,7 +37,7 @@ from oneflow.utils.vision.transforms.functional import (
 )
 
 # Names of earlier versions, which programs call.
-_get_image_size, _is_pil_image = get_image_size, is_pillow
+_get_image_size, _is_pil_image = get_image_size, is_pil_image
 
 
 def _implementation(img: Any) -> Any:
@@ -46,7 +46,7 @@ def _implementation(img: Any) -> Any:
     Raises:
         TypeError: it is neither a Pillow image nor a tensor image.
     """
-    if is_pillow(img):
+    if is_pil_image(img):
         return functional_pil
     if isinstance(img, flow.Tensor) and img.ndim >= 2:
         return functional_tensor
@@ -72,7 +72,7 @@ def str_to_pil_interp(mode_str: str) -> Any:
         >>> functional.str_to_pil_interp("bicubic").name
         'BICUBIC'
     """
-    return pillow_resampling(InterpolationMode(mode_str))
+    return pil_resampling(InterpolationMode(mode_str))
 
 
 def scale(*args: Any, **kwargs: Any) -> Any:
@@ -180,7 +180,7 @@ def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
         >>> functional.rgb_to_grayscale(image)
         tensor([[[118]]], dtype=oneflow.uint8)
     """
-    if is_pillow(img):
+    if is_pil_image(img):
         return functional_pil.to_grayscale(img, num_output_channels)
     return _implementation(img).rgb_to_grayscale(img, num_output_channels)
 
@@ -197,7 +197,7 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
         >>> functional.to_grayscale(Image.new("RGB", (2, 1), "red")).mode
         'L'
     """
-    if not is_pillow(img):
+    if not is_pil_image(img):
         raise TypeError(f"Input should be PIL Image, got {type(img).__name__}")
     return functional_pil.to_grayscale(img, num_output_channels)
 
@@ -494,7 +494,7 @@ def elastic_transform(
             f"displacement should have the shape {(1, height, width, 2)}, "
             f"got {tuple(displacement.shape)}"
         )
-    if is_pillow(img) and fill is not None:
-        fill = pillow_fill(img, fill)
+    if is_pil_image(img) and fill is not None:
+        fill = pil_fill(img, fill)
     mode = interpolation_mode(interpolation).value
     return _on_tensor(img, functional_tensor.elastic_transform, displacement, mode, fill)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.data.vision.image import is_pillow, pillow_fill
+from oneflow.data.vision.image import is_pil_image, pil_fill
 from oneflow.data.vision.pillow import Image, ImageEnhance, ImageOps
-from oneflow.data.vision.resize import InterpolationMode, pillow_resampling
+from oneflow.data.vision.resize import InterpolationMode, pil_resampling
 from oneflow.utils.vision.transforms.functional import (
     crop as crop,
     get_dimensions as get_dimensions,
@@ -22,7 +22,7 @@ from oneflow.utils.vision.transforms.functional import (
 )
 
 # Names of earlier versions, which programs call.
-_get_image_size, _is_pil_image = get_image_size, is_pillow
+_get_image_size, _is_pil_image = get_image_size, is_pil_image
 _MODES_WITHOUT_HUE = ("L", "1", "I", "F")
 
 
@@ -95,8 +95,12 @@ def to_grayscale(img: Image.Image, num_output_channels: int) -> Image.Image:
     """Return the brightness of each pixel; see `functional.to_grayscale`."""
     if num_output_channels not in (1, 3):
         raise ValueError(f"num_output_channels should be 1 or 3, got {num_output_channels}")
-    gray = img.convert("L")
-    return gray if num_output_channels == 1 else Image.merge("RGB", (gray, gray, gray))
+    converted = img.convert("L")
+    return (
+        converted
+        if num_output_channels == 1
+        else Image.merge("RGB", (converted, converted, converted))
+    )
 
 
 def affine(
@@ -129,8 +133,8 @@ def perspective(
 def _transformed(
     img: Image.Image, kind: Image.Transform, numbers: Sequence[float], interpolation: Any, fill: Any
 ) -> Image.Image:
-    resampling = pillow_resampling(InterpolationMode(interpolation))
-    return img.transform(img.size, kind, numbers, resampling, fillcolor=pillow_fill(img, fill))
+    resampling = pil_resampling(InterpolationMode(interpolation))
+    return img.transform(img.size, kind, numbers, resampling, fillcolor=pil_fill(img, fill))
 
 
 def rotate(
@@ -142,6 +146,6 @@ def rotate(
     fill: Any = None,
 ) -> Image.Image:
     """Return the turned image; see `functional.rotate`."""
-    resampling = pillow_resampling(InterpolationMode(interpolation))
+    resampling = pil_resampling(InterpolationMode(interpolation))
     middle = None if center is None else (center[0], center[1])
-    return img.rotate(angle, resampling, expand, middle, fillcolor=pillow_fill(img, fill))
+    return img.rotate(angle, resampling, expand, middle, fillcolor=pil_fill(img, fill))

@@ -54,7 +54,7 @@ def _check_channels(img: flow.Tensor, allowed: tuple[int, ...] = (1, 3)) -> int:
     return channels
 
 
-def _blend(img: flow.Tensor, other: flow.Tensor | float, ratio: float) -> flow.Tensor:
+def _interpolate_images(img: flow.Tensor, other: flow.Tensor | float, ratio: float) -> flow.Tensor:
     """Return `ratio` of one image and the rest of another, within the permitted range."""
     ratio = float(ratio)  # a product of integers would wrap around
     mixed = ratio * img + (1.0 - ratio) * other
@@ -68,15 +68,15 @@ def rgb_to_grayscale(img: flow.Tensor, num_output_channels: int = 1) -> flow.Ten
     """Return the brightness of each pixel; see `functional.rgb_to_grayscale`."""
     if num_output_channels not in (1, 3):
         raise ValueError(f"num_output_channels should be 1 or 3, got {num_output_channels}")
-    gray = img
+    luminance = img
     if _check_channels(img) == 3:
         red, green, blue = (
             part * weight for part, weight in zip(_channels(img), _RGB_WEIGHTS, strict=True)
         )
-        gray = (red + green + blue).to(img.dtype)
+        luminance = (red + green + blue).to(img.dtype)
     if num_output_channels == 3:
-        return gray.expand(*img.shape[:-3], 3, *img.shape[-2:])
-    return gray
+        return luminance.expand(*img.shape[:-3], 3, *img.shape[-2:])
+    return luminance
 
 
 def _channels(img: flow.Tensor) -> tuple[flow.Tensor, ...]:
@@ -87,16 +87,16 @@ def adjust_brightness(img: flow.Tensor, brightness_factor: float) -> flow.Tensor
     """Return the image between black and itself; see `functional.adjust_brightness`."""
     _check_factor("brightness_factor", brightness_factor)
     _check_channels(img)
-    return _blend(img, 0.0, brightness_factor)
+    return _interpolate_images(img, 0.0, brightness_factor)
 
 
 def adjust_contrast(img: flow.Tensor, contrast_factor: float) -> flow.Tensor:
     """Return the image between its mean gray and itself; see `functional.adjust_contrast`."""
     _check_factor("contrast_factor", contrast_factor)
     _check_channels(img)
-    gray = rgb_to_grayscale(img)
-    numbers = gray if img.dtype.is_floating_point else gray.to(flow.float32)
-    return _blend(img, numbers.mean(dim=(-3, -2, -1), keepdim=True), contrast_factor)
+    luminance = rgb_to_grayscale(img)
+    numbers = luminance if img.dtype.is_floating_point else luminance.to(flow.float32)
+    return _interpolate_images(img, numbers.mean(dim=(-3, -2, -1), keepdim=True), contrast_factor)
 
 
 def adjust_saturation(img: flow.Tensor, saturation_factor: float) -> flow.Tensor:
@@ -104,7 +104,7 @@ def adjust_saturation(img: flow.Tensor, saturation_factor: float) -> flow.Tensor
     _check_factor("saturation_factor", saturation_factor)
     if _check_channels(img) == 1:
         return img
-    return _blend(img, rgb_to_grayscale(img), saturation_factor)
+    return _interpolate_images(img, rgb_to_grayscale(img), saturation_factor)
 
 
 def _check_factor(name: str, factor: float) -> None:
@@ -210,7 +210,7 @@ def adjust_sharpness(img: flow.Tensor, sharpness_factor: float) -> flow.Tensor:
     # Pixels of the border have no neighbours on all sides and stay.
     mask = flow.nn.functional.pad(flow.ones_like(inside), (1, 1, 1, 1))
     smooth = flow.nn.functional.pad(inside, (1, 1, 1, 1))
-    return _blend(img, flow.where(mask == 1, smooth, img), sharpness_factor)
+    return _interpolate_images(img, flow.where(mask == 1, smooth, img), sharpness_factor)
 
 
 def _filtered(img: flow.Tensor, weights: np.ndarray) -> flow.Tensor:

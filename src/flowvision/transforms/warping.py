@@ -103,14 +103,14 @@ def _products(x: np.ndarray, y: np.ndarray, factors: np.ndarray) -> np.ndarray:
     return _fused_multiply_add(rows, factors[1], first) + factors[2]
 
 
-def _fused_multiply_add(x: np.ndarray, y: np.ndarray, addend: np.ndarray) -> np.ndarray:
+def _fused_multiply_add(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Return ``x * y + addend`` of float32, rounded once."""
     product = x.astype(np.float64) * y  # exact
-    total = product + addend
+    total = product + z
     # A total between two numbers of float64 becomes the one whose last bit is 1, which is never
     # halfway between two of float32.
     part = total - product
-    error = (product - (total - part)) + (addend - part)
+    error = (product - (total - part)) + (z - part)
     even = total.view(np.int64) % 2 == 0
     odd = np.nextafter(total, np.copysign(np.inf, error))
     return np.where(even & (error != 0), odd, total).astype(np.float32)

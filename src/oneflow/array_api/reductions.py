@@ -38,7 +38,7 @@ def _reduced(
     return documented(standard, name, summary, name)
 
 
-def _searched(function: Callable[..., Tensor], summary: str) -> _Search:
+def _search_function(function: Callable[..., Tensor], summary: str) -> _Search:
     def standard(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
         return function(x, axis, keepdims)
 
@@ -47,8 +47,8 @@ def _searched(function: Callable[..., Tensor], summary: str) -> _Search:
 
 all = _reduced("all", sums.all_, "Return True where every element is not 0.", truth=True)
 any = _reduced("any", sums.any_, "Return True where an element is not 0.", truth=True)
-argmax = _searched(minmax.argmax, "Return the first place of the greatest element.")
-argmin = _searched(minmax.argmin, "Return the first place of the least element.")
+argmax = _search_function(minmax.argmax, "Return the first place of the greatest element.")
+argmin = _search_function(minmax.argmin, "Return the first place of the least element.")
 count_nonzero = _reduced(
     "count_nonzero", sums.sum_, "Return how many elements are not 0.", truth=True
 )

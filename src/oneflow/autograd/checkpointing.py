@@ -56,7 +56,7 @@ class _Segment:
         self._running: dict[int, Value] = {}
         self._recomputed: dict[int, Value] = {}
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Drop what the function saved, which has returned."""
         self._running = {}
 
@@ -170,7 +170,7 @@ def checkpoint(
         with packing(segment), contexts[0]:
             return function(*args, **kwargs)
     finally:
-        segment.forget()
+        segment.clear()
 
 
 def checkpoint_sequential(

@@ -60,19 +60,19 @@ class saved_tensors_hooks(packing):
         super().__init__(_Hooks(pack_hook, unpack_hook))
 
     def __enter__(self) -> None:
-        if _REFUSALS.texts:
-            raise RuntimeError(_REFUSALS.texts[-1])
+        if _DISABLED.texts:
+            raise RuntimeError(_DISABLED.texts[-1])
         super().__enter__()
 
 
-class _Refusals(threading.local):
+class _DisabledHooks(threading.local):
     """The errors that `saved_tensors_hooks` raises in this thread, innermost last."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
 
 
-_REFUSALS = _Refusals()
+_DISABLED = _DisabledHooks()
 
 
 @contextlib.contextmanager
@@ -97,14 +97,14 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """
     if MODE.saved_hooks:
         raise RuntimeError(error_message)
-    _REFUSALS.texts.append(error_message)
+    _DISABLED.texts.append(error_message)
     try:
         yield
     finally:
-        _REFUSALS.texts.pop()
+        _DISABLED.texts.pop()
 
 
-class _AsTheyWere:
+class _ValueHooks:
     """Hooks that keep a value, which never changes, whatever is written to its tensor."""
 
     def __init__(self) -> None:
@@ -138,11 +138,11 @@ class allow_mutation_on_saved_tensors(packing):
     """
 
     def __init__(self) -> None:
-        self._values = _AsTheyWere()
+        self._values = _ValueHooks()
         super().__init__(self._values)
 
     def __enter__(self) -> Self:
-        if any(isinstance(saved_hook, _AsTheyWere) for saved_hook in MODE.saved_hooks):
+        if any(isinstance(saved_hook, _ValueHooks) for saved_hook in MODE.saved_hooks):
             raise RuntimeError("`allow_mutation_on_saved_tensors` cannot be nested")
         self._values.is_open = True
         super().__enter__()
@@ -153,7 +153,7 @@ class allow_mutation_on_saved_tensors(packing):
         super().__exit__(*exception)
 
 
-class _SeveralHooks:
+class _MultiGradHook:
     """Collects the gradients of several tensors in a backward pass for one hook."""
 
     def __init__(self, count: int, hook: Callable, is_for_any: bool) -> None:
@@ -177,7 +177,7 @@ class _SeveralHooks:
         for handle in self.handles:
             handle.remove()
 
-    def __enter__(self) -> _SeveralHooks:
+    def __enter__(self) -> _MultiGradHook:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -186,7 +186,7 @@ class _SeveralHooks:
 
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all"
-) -> _SeveralHooks:
+) -> _MultiGradHook:
     """Call a function once in each backward pass that gives gradients to some of several tensors.
 
     Args:
@@ -211,7 +211,7 @@ def register_multi_grad_hook(
     """
     if mode not in ("all", "any"):
         raise ValueError(f"`mode` must be 'all' or 'any', got {mode!r}")
-    hooks = _SeveralHooks(len(tensors), fn, mode == "any")
+    hooks = _MultiGradHook(len(tensors), fn, mode == "any")
     hooks.handles = [
         tensor.register_hook(functools.partial(hooks.arrive, position))
         for position, tensor in enumerate(tensors)

@@ -31,7 +31,7 @@ def unknown_variables() -> dict[str, str]:
     return {name: did_you_mean(name, names) for name in unknown}
 
 
-def warn_of_misspelled_variables() -> None:
+def warn_of_unknown_variables() -> None:
     """Warn of variables that are not known and whose name is like one that is."""
     for name, suggestion in unknown_variables().items():
         if suggestion:

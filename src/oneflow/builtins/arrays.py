@@ -370,8 +370,8 @@ def tensordot(
         >>> flow._C.tensordot(flow.ones(2, 3), flow.ones(2, 3), [0, 1], [0, 1])
         tensor(6., dtype=oneflow.float32)
     """
-    contracted_dims = dims if dims is not None else dims_a if dims_b is None else (dims_a, dims_b)
-    return contracted(a, b, contracted_dims)
+    contracting_dims = dims if dims is not None else dims_a if dims_b is None else (dims_a, dims_b)
+    return contracted(a, b, contracting_dims)
 
 
 @function(method=False, namespace="_C")

@@ -261,10 +261,10 @@ def fused_attention_concat_past_key_value(
     sizes = {"heads": k.shape[1], "head_size": k.shape[3]}
     v = heads_of("value", value, value_layout, part=2, **sizes)
     if past_key is not None and past_value is not None:
-        earlier = heads_of("past_key", past_key, past_key_layout, part=1, **sizes)
-        k = cat([earlier, k], dim=2)
-        earlier = heads_of("past_value", past_value, past_value_layout, part=2, **sizes)
-        v = cat([earlier, v], dim=2)
+        past = heads_of("past_key", past_key, past_key_layout, part=1, **sizes)
+        k = cat([past, k], dim=2)
+        past = heads_of("past_value", past_value, past_value_layout, part=2, **sizes)
+        v = cat([past, v], dim=2)
     return to_layout(k, past_key_layout), to_layout(v, past_value_layout)
 
 

@@ -87,7 +87,7 @@ def heads_of(
         dimensions = [*dimensions[:-1], "H", "K"]
     if dimensions[0] == "BM":
         x, dimensions = x.unsqueeze(0), ["B", "M", *dimensions[1:]]
-    x = x.permute([dimensions.index(letter) for letter in _ORDER])
+    x = x.permute([dimensions.index(axis) for axis in _ORDER])
     for what, expected, found in (("H", heads, x.shape[1]), ("K", head_size, x.shape[3])):
         if expected not in (None, found):
             raise RuntimeError(f"{what} of `{name}` must be {expected}, got {found}")
@@ -97,7 +97,7 @@ def heads_of(
 def to_layout(x: Tensor, layout: str) -> Tensor:
     """Return a tensor of the order BHMK in a layout of `PLAIN`."""
     dimensions = _dimensions(layout)
-    x = x.permute([_ORDER.index(letter) for letter in "".join(dimensions)])
+    x = x.permute([_ORDER.index(axis) for axis in "".join(dimensions)])
     if len(dimensions[-1]) > 1:
         x = x.flatten(-2)
     return x.flatten(0, 1) if dimensions[0] == "BM" else x

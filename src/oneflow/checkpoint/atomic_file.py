@@ -109,8 +109,8 @@ def _remove_stale(target: Path) -> None:
     """Remove the temporary files of `target` that killed processes have left."""
     name = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{12}}\.partial")
     with contextlib.suppress(OSError):
-        leftovers = [path for path in target.parent.iterdir() if name.fullmatch(path.name)]
-        for path in leftovers:
+        paths = [path for path in target.parent.iterdir() if name.fullmatch(path.name)]
+        for path in paths:
             with lock_if_stale(path) as stale:
                 if stale:
                     path.unlink()

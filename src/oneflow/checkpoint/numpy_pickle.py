@@ -133,8 +133,8 @@ def text_array(
     dtype = np.dtype(dtype)
     if dtype.kind not in "US":
         raise ValueError(f"an array of text has the dtype {dtype}")
-    letters = np.frombuffer(content, f"{dtype.byteorder}u4" if dtype.kind == "U" else np.uint8)
-    if dtype.kind == "U" and (letters > sys.maxunicode).any():
+    chars = np.frombuffer(content, f"{dtype.byteorder}u4" if dtype.kind == "U" else np.uint8)
+    if dtype.kind == "U" and (chars > sys.maxunicode).any():
         raise ValueError("an array of text holds numbers that stand for no letter")
     return np.frombuffer(content, dtype).reshape(tuple(shape), order=order).copy()
 
@@ -184,13 +184,13 @@ def _deque(items: Iterable[Any] = (), size: int | None = None) -> deque:
     return deque(items, size)
 
 
-def _path_maker(kind: type[PurePath]) -> Callable[..., PurePath]:
+def _path_type(kind: type[PurePath]) -> Callable[..., PurePath]:
     return lambda *parts: kind(*parts)
 
 
 def _plain_table() -> dict[tuple[str, str], Any]:
     """Return what the names of plain objects of the standard library stand for."""
-    paths = {name: _path_maker(kind) for name, kind in PATHS.items()}
+    paths = {name: _path_type(kind) for name, kind in PATHS.items()}
     classes = {name: _Class(name) for name in FACTORIES if name not in ("set", "OrderedDict")}
     return {
         ("collections", "Counter"): counter_of,

@@ -161,10 +161,10 @@ def read(
     """
     if _TRUSTED.get():
         return _unpickle(_TRUSTED.get(), file, table, persistent)
-    return _DeclaredReader(file, table, persistent).read()
+    return _ModuleReader(file, table, persistent).read()
 
 
-class _DeclaredReader(PickleReader):
+class _ModuleReader(PickleReader):
     """Reads a pickle that is not trusted, with objects of the classes that were declared safe.
 
     A pickle gives states to the objects that it makes, never to classes and functions, which

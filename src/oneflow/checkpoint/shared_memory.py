@@ -12,7 +12,7 @@ from oneflow.checkpoint.numpy_pickle import Budget
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.primitives.strides import is_row_major
 from oneflow.tensor.call import wrap
-from oneflow.tensor.copied_memory import become_part, part_of, views_to
+from oneflow.tensor.copied_memory import as_part, part_of, views_to
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.view_chain import replay
 from oneflow.tensor.views import unwrap
@@ -62,7 +62,7 @@ class Layout(NamedTuple):
     def tensor(self, memory: Tensor) -> Tensor:
         """The tensor, which shares `memory`."""
         part = (self.shape, self.strides, self.offset, self.is_conjugate, memory.dtype)
-        return become_part(Tensor.__new__(Tensor), memory, views_to(part, unwrap(memory)))
+        return as_part(Tensor.__new__(Tensor), memory, views_to(part, unwrap(memory)))
 
 
 def checked_layout(data: Any, memory: Tensor, budget: Budget) -> Layout:
@@ -107,7 +107,7 @@ class Member(NamedTuple):
 _Group = list[tuple[str, Layout]]
 
 
-class _Joint(NamedTuple):
+class _Overlap(NamedTuple):
     """Tensors that have elements in common.
 
     Attributes:
@@ -148,7 +148,7 @@ class _Joint(NamedTuple):
             return wrap(replay(root, views_to(part, root)).alias())
 
 
-def join_overlaps(
+def join_overlapping(
     members: list[Member], tensors: dict[str, Any], add: Callable[[Tensor, str], str]
 ) -> None:
     """Let tensors that have elements in common be parts of one that holds them all.
@@ -162,31 +162,36 @@ def join_overlaps(
     for member in members:
         by_name = by_storage.setdefault(id(member.tensor._family.storage), {})
         by_name.setdefault(member.name, []).append(member)
-    joints = [joint for group in by_storage.values() if len(group) > 1 for joint in _joints(group)]
+    groups = [
+        overlap
+        for group in by_storage.values()
+        if len(group) > 1
+        for overlap in _overlapping_groups(group)
+    ]
     # A reader refuses a file that becomes much larger than it is.
-    budget = Budget(sum((joint.end - joint.start) * joint.itemsize for joint in joints))
-    for joint in joints:
-        cost = sum(layout.numel for layout in joint.layouts.values()) * joint.itemsize
+    budget = Budget(sum((overlap.end - overlap.start) * overlap.itemsize for overlap in groups))
+    for overlap in groups:
+        cost = sum(layout.numel for layout in overlap.layouts.values()) * overlap.itemsize
         if budget.allows(cost):
             budget.take(cost)
-            _join(joint, tensors, add)
+            _join(overlap, tensors, add)
 
 
-def _join(joint: _Joint, tensors: dict[str, Any], add: Callable[[Tensor, str], str]) -> None:
-    joint_name = joint.whole() or add(joint.memory(), f"{joint.first.name}#memory")
-    for name, layout in joint.layouts.items():
-        if name == joint_name:
+def _join(overlap: _Overlap, tensors: dict[str, Any], add: Callable[[Tensor, str], str]) -> None:
+    memory_name = overlap.whole() or add(overlap.memory(), f"{overlap.first.name}#memory")
+    for name, layout in overlap.layouts.items():
+        if name == memory_name:
             continue
         del tensors[name]
-        layout = layout._replace(offset=layout.offset - joint.start)
-        for member in joint.members[name]:
+        layout = layout._replace(offset=layout.offset - overlap.start)
+        for member in overlap.members[name]:
             # A kind of its own: no reader that does not know it takes the whole for the part.
             place = {key: value for key, value in member.description.items() if key != "tensor"}
             member.description.clear()
-            member.description.update(part=joint_name, layout=layout, **place)
+            member.description.update(part=memory_name, layout=layout, **place)
 
 
-def _joints(members: dict[str, list[Member]]) -> Iterator[_Joint]:
+def _overlapping_groups(members: dict[str, list[Member]]) -> Iterator[_Overlap]:
     """The tensors of one storage, as far as they have elements in common."""
     layouts: dict[str, Layout] = {}
     for name, (member, *_) in members.items():
@@ -201,7 +206,7 @@ def _joints(members: dict[str, list[Member]]) -> Iterator[_Joint]:
         if _has_common(group):
             overlapping = dict(sorted(group, key=lambda item: order[item[0]]))
             end = max(layout.end for layout in overlapping.values())
-            yield _Joint(overlapping, members, group[0][1].offset, end)
+            yield _Overlap(overlapping, members, group[0][1].offset, end)
 
 
 def _groups(layouts: dict[str, Layout]) -> Iterator[_Group]:

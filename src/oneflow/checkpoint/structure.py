@@ -25,12 +25,12 @@ from oneflow.base.shape import Size
 from oneflow.checkpoint import code_names, pickled_objects
 from oneflow.checkpoint.numpy_pickle import Budget, text_array
 from oneflow.checkpoint.plain_objects import KIND_NAMED, KIND_OF_TYPE
-from oneflow.checkpoint.shared_memory import Layout, Member, checked_layout, join_overlaps
+from oneflow.checkpoint.shared_memory import Layout, Member, checked_layout, join_overlapping
 from oneflow.functional.creation.factory_functions import empty
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
 from oneflow.module.state import StateDict
-from oneflow.tensor.copied_memory import become_part
+from oneflow.tensor.copied_memory import as_part
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
@@ -71,7 +71,7 @@ class Encoder:
             ValueError: a container that contains itself.
         """
         encoded = self._encode(value, "")
-        join_overlaps(self._members, self.tensors, self._add)
+        join_overlapping(self._members, self.tensors, self._add)
         return encoded
 
     def _encode(self, value: Any, path: str) -> Any:
@@ -94,7 +94,7 @@ class Encoder:
             return self._module(value, path)
         # Containers of configurations, and subclasses of Python's own containers.
         if isinstance(value, Mapping | Sequence | Set) and not isinstance(value, _TEXTS):
-            with self._opened(value, path):
+            with self._enter(value, path):
                 return self._encode(_plain_container(value), path)
         return self._code(value, path)
 
@@ -134,7 +134,7 @@ class Encoder:
         return {"module": name, "number": number, "attributes": attributes}
 
     def _container(self, value: Any, path: str) -> Any:
-        with self._opened(value, path):
+        with self._enter(value, path):
             if type(value) in KIND_OF_TYPE:
                 kind = KIND_OF_TYPE[type(value)]
                 return {kind.name: self._encode(kind.describe(value), path)}
@@ -146,7 +146,7 @@ class Encoder:
             return items if type(value) is list else {_CONTAINER_KINDS[type(value)]: items}
 
     @contextlib.contextmanager
-    def _opened(self, value: Any, path: str) -> Iterator[None]:
+    def _enter(self, value: Any, path: str) -> Iterator[None]:
         """Note that what comes next is inside of `value`."""
         if id(value) in self._open:
             raise ValueError(f"cannot save {path or 'an object'}: it contains itself")
@@ -389,7 +389,7 @@ class Decoder:
             if memory is None:
                 memory = self._memories[number] = make()
                 return memory
-            return become_part(Tensor.__new__(Tensor), memory, ())
+            return as_part(Tensor.__new__(Tensor), memory, ())
 
         return self._of_memory(number, data, detached)
 
@@ -416,7 +416,7 @@ class Decoder:
         if "part" in data:
             layout = checked_layout(data["layout"], memory, self._budget)
             return layout.tensor(memory) if is_local else self._make(name, place, layout)
-        return memory if is_first else become_part(Tensor.__new__(Tensor), memory, ())
+        return memory if is_first else as_part(Tensor.__new__(Tensor), memory, ())
 
 
 def _saved_place(data: Mapping[str, Any]) -> Device | Sharding:

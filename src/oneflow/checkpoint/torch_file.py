@@ -28,7 +28,7 @@ from oneflow.checkpoint.pickled_objects import is_unpickled, read
 from oneflow.functional.creation.factory_functions import empty
 from oneflow.functional.creation.storages import STORAGE_CLASSES
 from oneflow.module.parameter import Parameter
-from oneflow.tensor.copied_memory import become_part, views_to
+from oneflow.tensor.copied_memory import as_part, views_to
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 from oneflow.tensor.views import unwrap
@@ -364,7 +364,7 @@ class _Builder:
             memory = import_array(elements, None, self._restore_location(storage.device))
             self._memories[id(storage)] = memory
         part = (cut.size, cut.stride, cut.offset, cut.is_conjugate, cut.dtype)
-        return become_part(Tensor.__new__(Tensor), memory, views_to(part, unwrap(memory)))
+        return as_part(Tensor.__new__(Tensor), memory, views_to(part, unwrap(memory)))
 
     def tensor_of_array(
         self, array: Pending, dtype: DType, device: str, requires_grad: bool

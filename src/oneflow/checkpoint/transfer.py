@@ -148,23 +148,23 @@ def _transfer(
 ) -> str | None:
     """Append what `file` lacks of `url`; return the SHA-256 that the server names, if any."""
     with _connection_errors(url, target):
-        return _continued(url, file, note, progress)
+        return _resume(url, file, note, progress)
 
 
-def _continued(url: str, file: BinaryIO, note: _VersionNote, progress: bool) -> str | None:
+def _resume(url: str, file: BinaryIO, note: _VersionNote, progress: bool) -> str | None:
     if (present := file.seek(0, os.SEEK_END)) and note.version:
-        with _opened(url, {"Range": f"bytes={present}-", "If-Range": note.version}) as opened:
-            if opened is not None and _continues(opened[0], present, note.version):
-                _receive(*opened, file, progress)
-                return opened[1].sha256
-            if opened is not None and opened[0].status == 200:
-                return _receive_new(*opened, file, note, progress)
-    with _opened(url, {}) as opened:
-        assert opened is not None
-        return _receive_new(*opened, file, note, progress)
+        with _open(url, {"Range": f"bytes={present}-", "If-Range": note.version}) as response:
+            if response is not None and _is_partial(response[0], present, note.version):
+                _receive(*response, file, progress)
+                return response[1].sha256
+            if response is not None and response[0].status == 200:
+                return _receive_new(*response, file, note, progress)
+    with _open(url, {}) as response:
+        assert response is not None
+        return _receive_new(*response, file, note, progress)
 
 
-def _continues(response: Any, present: int, version: str) -> bool:
+def _is_partial(response: Any, present: int, version: str) -> bool:
     """Test if a response is the rest of the version of which `present` bytes are here."""
     start = re.match(rf"bytes {present}-\d+/", response.headers.get("Content-Range") or "")
     return response.status == 206 and start is not None and _version(response) == version
@@ -212,7 +212,7 @@ def _receive(response: Any, handler: _RedirectHandler, file: BinaryIO, progress:
 
 
 @contextlib.contextmanager
-def _opened(url: str, headers: dict[str, str]) -> Iterator[tuple[Any, _RedirectHandler] | None]:
+def _open(url: str, headers: dict[str, str]) -> Iterator[tuple[Any, _RedirectHandler] | None]:
     """Open `url`; give None if the range that `headers` ask for is not there."""
     request = urllib.request.Request(url, headers={"User-Agent": USER_AGENT, **headers})
     handler = _RedirectHandler()

@@ -73,19 +73,19 @@ def _describe_extras() -> str:
     """The extras that are installed, and what of the others is missing."""
     if not _is_installed("oneflow-xla"):
         return "unknown, since the package is found by its path and not installed"
-    described = []
+    rows = []
     for extra, names in _needed("oneflow-xla").items():
         missing = [name for name in names if not _is_installed(name)]
         if extra != "test":
-            described.append(f"{extra} (without {', '.join(missing)})" if missing else extra)
-    return ", ".join(described)
+            rows.append(f"{extra} (without {', '.join(missing)})" if missing else extra)
+    return ", ".join(rows)
 
 
 def _needed(package: str) -> dict[str, list[str]]:
     """The packages that each extra of an installed package brings."""
     needed: dict[str, list[str]] = {}
-    for requirement in requires(package) or ():
-        match = _OF_EXTRA.match(requirement)
+    for entry in requires(package) or ():
+        match = _OF_EXTRA.match(entry)
         if match is None:
             continue
         names = needed.setdefault(match["extra"], [])

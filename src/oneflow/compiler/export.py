@@ -67,8 +67,8 @@ def to_bytes(executable: Executable) -> bytes:
     flags = [inputs.pop()] if executable.guarded else []
 
     def portable(*arguments: Any) -> list[Any]:
-        cleared = [jnp.zeros(flag.shape, flag.dtype) for flag in flags]
-        outputs, results = executable.sorted_results(executable.function(*arguments, *cleared))
+        zeros = [jnp.zeros(flag.shape, flag.dtype) for flag in flags]
+        outputs, results = executable.sorted_results(executable.function(*arguments, *zeros))
         return outputs if results is None else [*outputs, results.rows]
 
     exported = run_without_interrupt(

@@ -43,7 +43,7 @@ def abstract_flag(device: Device | Placement) -> jax.ShapeDtypeStruct:
 
 
 @functools.lru_cache(maxsize=_MAX_FLAGS)
-def cleared_flag(device: Device | Placement) -> Any:
+def zero_flag(device: Device | Placement) -> Any:
     """The flag on a device where nothing has failed."""
     return _on_devices(np.zeros(1, np.bool_), device)
 

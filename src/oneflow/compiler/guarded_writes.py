@@ -71,8 +71,8 @@ class CheckedUpdates:
         for update in explicit:
             old, new = update.operands
             old = self._chosen.get(old, old)
-            earlier_value = self._olds.get(new)
-            early = earlier_value is None and old < new and use_counts[new] == 1
+            previous = self._olds.get(new)
+            early = previous is None and old < new and use_counts[new] == 1
             if early and checks.get(new) == update.operation.attributes["checks"]:
                 self._olds[new] = old
             if self._olds.get(new) == old:
@@ -138,9 +138,9 @@ class CheckedUpdates:
         if count not in self._failed:
             if count:
                 start, rows = self._segment(checked)
-                own = rows.reshape(-1, 2)[:, 0].any()
+                local_failed = rows.reshape(-1, 2)[:, 0].any()
                 failed = self.has_failed(checked[:start]) if start else failed
-                failed = own if failed is None else failed | own
+                failed = local_failed if failed is None else failed | local_failed
             self._failed[count] = self._all_reduce_or(failed)
         return self._failed[count]
 

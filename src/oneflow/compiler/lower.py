@@ -23,11 +23,11 @@ from oneflow.base.x64 import in_x64
 from oneflow.compiler.check_rows import check_rows
 from oneflow.compiler.donation import assign_donated
 from oneflow.compiler.executable_cache import EXECUTABLES, OPERATION_BYTES
-from oneflow.compiler.failed_flag import CheckResults, abstract_flag, cleared_flag
+from oneflow.compiler.failed_flag import CheckResults, abstract_flag, zero_flag
 from oneflow.compiler.guarded_writes import CheckedUpdates
 from oneflow.compiler.loaded_executable import LoadedExecutable, check_largest_array
 from oneflow.compiler.options import compiler_options, operation_options
-from oneflow.compiler.sent_numbers import SentNumbers
+from oneflow.compiler.sent_numbers import DeviceNumbers
 from oneflow.compiler.sharding import (
     abstract_array,
     committed_to,
@@ -84,7 +84,7 @@ class Executable:
         self.is_global = isinstance(device, Placement)
         self._all_reduces = isinstance(device, Placement) and _can_all_reduce(program, device)
         self.device = device
-        self._sent_floats, self._sent_integers = SentNumbers(device), SentNumbers(device)
+        self._sent_floats, self._sent_integers = DeviceNumbers(device), DeviceNumbers(device)
         self._only_floats = not self._integers and not self._constants
         # One collective program at a time: those of several devices of one CPU share its threads,
         # and wait for each other forever if too many are under way.
@@ -243,7 +243,7 @@ class Executable:
             assert loaded is not None
             arguments = (*arrays, *self._vectors(scalars)) if scalars else (*arrays,)
             if self.guarded:
-                arguments += (cleared_flag(self.device) if failed is None else failed,)
+                arguments += (zero_flag(self.device) if failed is None else failed,)
             loaded(arguments, returned)
         if self._waits:
             jax.block_until_ready(returned[0])
@@ -341,8 +341,8 @@ def operation_executable(operation: Operation, use: Use = Use.RESULTS) -> Callab
 def compile_operation(operation: Operation, use: Use = Use.RESULTS) -> None:
     """Compile a single operation on one device; it has its executable when that is done."""
     types = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
-    jitted = _jit_operation(operation, operation.evaluate)
-    _keep(operation, use, run_without_interrupt(lambda: jitted.lower(*types).compile()))
+    jit_function = _jit_operation(operation, operation.evaluate)
+    _keep(operation, use, run_without_interrupt(lambda: jit_function.lower(*types).compile()))
 
 
 def _keep(operation: Operation, use: Use, executable: Callable) -> Callable:

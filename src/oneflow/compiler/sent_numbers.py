@@ -14,7 +14,7 @@ from oneflow.base.x64 import in_x64
 from oneflow.compiler.sharding import on_local_devices
 
 
-class SentNumbers:
+class DeviceNumbers:
     """A vector that each run of a program takes.
 
     A vector of which the last run had an equal one stays on the device from then on. Others are

@@ -125,9 +125,9 @@ def _tpus(chip: Chip, count: int) -> Any:
 def _find_cuda_tools() -> None:
     """Let XLA find NVIDIA's assembler in its Python package; there is no GPU to tune for."""
     package = importlib.util.find_spec("nvidia")
-    folders = (package.submodule_search_locations if package else None) or ()
+    directories = (package.submodule_search_locations if package else None) or ()
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_gpu_autotune_level=0"
-    for folder in (Path(location) / "cuda_nvcc" for location in folders):
+    for folder in (Path(location) / "cuda_nvcc" for location in directories):
         if folder.is_dir():
             os.environ["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
             flags += f" --xla_gpu_cuda_data_dir={folder}"

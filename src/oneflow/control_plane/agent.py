@@ -31,7 +31,7 @@ from oneflow.control_plane.flight_recorder import collectives_started, progress_
 from oneflow.control_plane.job import Job
 from oneflow.control_plane.root_cause import RootCause, is_connection_failure
 
-_SECONDS_BETWEEN_REPORTS = 0.5
+_REPORT_INTERVAL = 0.5
 _RETRY_SECONDS = 0.2
 _SECONDS_TO_ANSWER = 10.0
 _SECONDS_FOR_DIAGNOSIS = 6.0
@@ -121,7 +121,7 @@ class Agent:
             ) from None
         if "abort" in message:
             # Lets the coordinator tell the others, if it is in this process, before that exits.
-            time.sleep(_SECONDS_BETWEEN_REPORTS)
+            time.sleep(_REPORT_INTERVAL)
             raise RuntimeError(f"the job cannot start: {message['abort']}")
         return int(message["jax_port"]), int(message["seed"])
 
@@ -159,7 +159,7 @@ class Agent:
             if launcher is not None and select.select([launcher], [], [], 0)[0]:
                 self._terminate(RootCause(self.rank, "the launcher has died"))
             try:
-                self._messages += self._channel.recv(_SECONDS_BETWEEN_REPORTS)
+                self._messages += self._channel.recv(_REPORT_INTERVAL)
                 while self._messages:
                     self._handle(self._messages.pop(0))
                 if self._shutdown.is_set():

@@ -198,12 +198,12 @@ class Coordinator:
                 root_cause = self._recv(key.data)
                 if root_cause is not None:
                     return root_cause
-            reports = {rank: peer.report for rank, peer in self._peers.items()}
+            report_by_rank = {rank: peer.report for rank, peer in self._peers.items()}
             root_cause = self._find_primary_failure()
             if root_cause is None and is_changed:
-                root_cause = find_mismatch(reports)
+                root_cause = find_mismatch(report_by_rank)
             if root_cause is None and not self._failures:
-                root_cause, ranks = self._hang_detection.check(reports, time.monotonic())
+                root_cause, ranks = self._hang_detection.check(report_by_rank, time.monotonic())
                 for rank in ranks:
                     self._request_sample(rank)
             if root_cause is not None:

@@ -29,7 +29,7 @@ def is_unavailable() -> bool:
     return False
 
 
-_PRECISIONS = {"ieee": "highest", "tf32": "high", "none": "highest"}
+_PRECISION_OF_NAME = {"ieee": "highest", "tf32": "high", "none": "highest"}
 
 
 class ProductSwitches:
@@ -55,11 +55,11 @@ class ProductSwitches:
 
     @fp32_precision.setter
     def fp32_precision(self, precision: str) -> None:
-        if precision not in _PRECISIONS:
+        if precision not in _PRECISION_OF_NAME:
             raise RuntimeError(
-                f"`fp32_precision` must be one of {sorted(_PRECISIONS)}, got {precision!r}"
+                f"`fp32_precision` must be one of {sorted(_PRECISION_OF_NAME)}, got {precision!r}"
             )
-        set_float32_matmul_precision(_PRECISIONS[precision])
+        set_float32_matmul_precision(_PRECISION_OF_NAME[precision])
 
 
 MATMUL = ProductSwitches()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 
-def _reopen(path: str, position: int) -> Any:
+def _open_at(path: str, position: int) -> Any:
     file = open(path, "rb")  # noqa: SIM115 - who unpickles it closes it
     file.seek(position)
     return file
@@ -21,7 +21,7 @@ def _file(file: io.BufferedReader) -> tuple[Any, ...]:
     name = file.name
     if not isinstance(name, str | bytes) or file.closed:
         raise TypeError(f"cannot pickle {file!r}: only open files that have a path")
-    return _reopen, (name, file.tell())
+    return _open_at, (name, file.tell())
 
 
 def _map(path: str, mode: Any, dtype: np.dtype, offset: int, shape: Any, strides: Any) -> Any:

@@ -31,7 +31,7 @@ _UNPACKING = (
     "must be importable there, or come from the script itself"
 )
 # Classes whose own way of being unpickled has failed in a worker.
-_refused: weakref.WeakSet[type] = weakref.WeakSet()
+_failed_types: weakref.WeakSet[type] = weakref.WeakSet()
 _main_lock = threading.Lock()
 
 
@@ -86,7 +86,7 @@ class WorkerPool:
 
     def _send(self, context: Any, setup: worker.Setup) -> None:
         """Start workers, and send them what they need in a form that they can unpack."""
-        packed = sending.pack(setup, set(_refused))
+        packed = sending.pack(setup, set(_failed_types))
         environment = dict(os.environ)
         hidden = contextlib.nullcontext() if packed.imports_script else _without_main_module()
         with hidden:
@@ -94,11 +94,11 @@ class WorkerPool:
                 self._start(context, worker.work, (number, environment))
         while (problem := self._unpacked(packed)) is not None:
             classes = (packed.find_class(*name) for name in problem.failing_classes)
-            failing = {cls for cls in classes if cls is not None} - set(_refused)
+            failing = {cls for cls in classes if cls is not None} - set(_failed_types)
             if not failing:
                 raise problem.exception(_UNPACKING)
-            _refused.update(failing)
-            packed = sending.pack(setup, set(_refused))
+            _failed_types.update(failing)
+            packed = sending.pack(setup, set(_failed_types))
 
     def _start(self, context: Any, work: Callable[..., None], given: tuple[Any, ...]) -> None:
         parent_end, child_end = context.Pipe()
@@ -116,8 +116,8 @@ class WorkerPool:
         with packed.message.in_one_file():
             for writer in self._writers:
                 writer.put(packed.message)
-            answers = [self._first_answer(number) for number in range(len(self._processes))]
-        return next(filter(None, answers), None)
+            replies = [self._first_answer(number) for number in range(len(self._processes))]
+        return next(filter(None, replies), None)
 
     def _first_answer(self, number: int) -> worker.Failure | None:
         try:

@@ -52,19 +52,19 @@ class Packed:
         return attribute
 
 
-def pack(content: Any, refused: set[type]) -> Packed:
+def pack(content: Any, failed_types: set[type]) -> Packed:
     """Pickle something for worker processes.
 
     Args:
         content: what to send.
-        refused: classes whose own way of being pickled has failed. As in a copy of the process,
+        failed_types: classes whose own way of being pickled has failed. As in a copy of the process,
             their objects arrive with the attributes that they have.
 
     Raises:
         RuntimeError: neither pickle nor cloudpickle takes it.
     """
     try:
-        plain = _pickle(_PlainPickler, content, refused)
+        plain = _pickle(_PlainPickler, content, failed_types)
     except Exception as error:
         plain, problem = None, error
     else:
@@ -73,14 +73,14 @@ def pack(content: Any, refused: set[type]) -> Packed:
         problem = None
     try:
         by_value: Any = importlib.import_module("oneflow.data.by_value")
-        packed = _pickle(by_value.Pickler, content, refused)
+        packed = _pickle(by_value.Pickler, content, failed_types)
     except Exception as error:
         if plain is not None and _script_has_guard():
             return replace(plain, imports_script=True)
-        new = failing_classes(problem or error) - refused
+        new = failing_classes(problem or error) - failed_types
         if new:
-            return pack(content, refused | new)
-        raise _refusal(error) from error
+            return pack(content, failed_types | new)
+        raise _pickling_error(error) from error
     # A worker imports the script, because settings that it makes in other modules must hold, too.
     return replace(packed, imports_script=_uses_script(packed) and _script_has_guard())
 
@@ -89,7 +89,7 @@ def _uses_script(packed: Packed) -> bool:
     return b"__main__" in packed.message.parts[0].tobytes()
 
 
-def _refusal(error: Exception) -> RuntimeError:
+def _pickling_error(error: Exception) -> RuntimeError:
     return RuntimeError(
         f"the data set cannot be sent to worker processes: {type(error).__name__}: {error}. Let it "
         "open files and connections in the worker, when the first sample is asked for; or take "
@@ -101,12 +101,12 @@ class _PlainPickler(pickle.Pickler):
     dispatch_table = copyreg.dispatch_table
 
 
-def _pickle(kind: Any, content: Any, refused: set[type]) -> Packed:
+def _pickle(kind: Any, content: Any, failed_types: set[type]) -> Packed:
     """Return three pickles that share objects, for `unpack`."""
     stream, buffers = io.BytesIO(), []
-    as_they_are: dict[type, Any] = dict.fromkeys(refused, _with_its_attributes)
+    reduce_by_type: dict[type, Any] = dict.fromkeys(failed_types, _reduce_by_attributes)
     # A pickler takes its table from its class when it is made.
-    table = ChainMap(as_they_are, FILE_OBJECTS, kind.dispatch_table)
+    table = ChainMap(reduce_by_type, FILE_OBJECTS, kind.dispatch_table)
     pickler = type(kind.__name__, (kind,), {"dispatch_table": table})(
         stream, protocol=5, buffer_callback=buffers.append
     )
@@ -146,7 +146,7 @@ def _is_of_attributes(kind: type) -> bool:
     return all("__module__" in vars(base) for base in kind.__mro__ if base is not object)
 
 
-def _with_its_attributes(value: Any) -> tuple[Any, ...]:
+def _reduce_by_attributes(value: Any) -> tuple[Any, ...]:
     state = object.__getstate__(value)
     return object.__new__, (type(value),), state, None, None, _set_attributes
 

@@ -12,7 +12,11 @@ from collections.abc import Callable, Sequence
 
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
-from oneflow.differentiation.nesting import FREE_PASSES, grant_frames, return_frames
+from oneflow.differentiation.nesting import (
+    FREE_PASSES,
+    raise_recursion_limit,
+    restore_recursion_limit,
+)
 from oneflow.differentiation.node import Node, with_zeros
 from oneflow.primitives.operators.elementwise import add, cast, isnan
 from oneflow.primitives.operators.reduce import any_true, sum_to
@@ -84,7 +88,7 @@ def backward_pass(
     before = MODE.enabled
     depth = _passes.depth + 1
     if depth > FREE_PASSES:
-        grant_frames(depth)
+        raise_recursion_limit(depth)
     MODE.enabled = create_graph
     _passes.depth = depth
     try:
@@ -99,7 +103,7 @@ def backward_pass(
         MODE.enabled = before
         _passes.depth -= 1
         if depth > FREE_PASSES:
-            return_frames()
+            restore_recursion_limit()
         if _passes.at_end and _passes.depth == 0:
             _passes.take()
     return [walk.collected.get(target) for target in targets or ()]
@@ -155,7 +159,7 @@ class _Walk:
                 grads = received.pop(node)
                 if node.hooks is not None and self._hooks:
                     node.hooks.arrive(grads)
-                if not self._for_leaves and not self._goes_on(node, grads):
+                if not self._for_leaves and not self._is_needed(node, grads):
                     continue
                 results = self._apply(node, grads)
                 if not self._keep_graph:
@@ -180,7 +184,7 @@ class _Walk:
             _check_nan(node, results)
         return results if hooks is None else hooks.leave(results, grads)
 
-    def _goes_on(self, node: Node, grads: list[Value | None]) -> bool:
+    def _is_needed(self, node: Node, grads: list[Value | None]) -> bool:
         """Keep the gradients asked for, and return whether the node runs."""
         if self.deposits:
             has_hooks = node.hooks is not None and bool(node.hooks.before or node.hooks.after)
@@ -193,23 +197,23 @@ class _Walk:
 
 def _leading_to(targets: set[Node], roots: Sequence[Node]) -> dict[Node, bool]:
     """Map each node that `roots` lead to, to whether it leads to one of `targets`."""
-    leads_to_target: dict[Node, bool] = {}
+    reaches_target: dict[Node, bool] = {}
     stack = list(roots)
     while stack:
         node = stack[-1]
-        if node in leads_to_target:
+        if node in reaches_target:
             stack.pop()
             continue
         parents = [edge[0] for edge in node.edges]
-        unknown = [parent for parent in parents if parent not in leads_to_target]
+        unknown = [parent for parent in parents if parent not in reaches_target]
         if unknown:
             stack.extend(unknown)
             continue
-        leads_to_target[node] = any(
-            parent in targets or leads_to_target[parent] for parent in parents
+        reaches_target[node] = any(
+            parent in targets or reaches_target[parent] for parent in parents
         )
         stack.pop()
-    return leads_to_target
+    return reaches_target
 
 
 def _check_nan(node: Node, results: Sequence[Value | None]) -> None:

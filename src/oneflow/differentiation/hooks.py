@@ -42,7 +42,7 @@ class HookHandle:
         self.remove()
 
 
-class GradientKeeper:
+class RetainedGradient:
     """Gives a tensor that asked for it (`retain_grad`) the gradient of what it holds.
 
     Attributes:
@@ -63,7 +63,7 @@ class GradientKeeper:
             self.deposit(owner, UNWRAP.value(grad))
 
 
-def move_keeper(owner: Any, old: Value, new: Value) -> None:
+def move_retained_gradient(owner: Any, old: Value, new: Value) -> None:
     """Let a tensor that retains its gradient get that of `new`, which it holds in place of `old`.
 
     Its other hooks stay where they were registered.
@@ -72,11 +72,11 @@ def move_keeper(owner: Any, old: Value, new: Value) -> None:
     if node is None or old.node is None or (node is old.node and index == old.output_index):
         return
     hooks = old.node.hooks
-    keepers = [] if hooks is None else hooks.retained.get(old.output_index, [])
-    for keeper in keepers[:]:
-        if keeper.owner() is owner:
-            keepers.remove(keeper)
-            node.ensure_hooks().retained.setdefault(index, []).append(keeper)
+    retained = [] if hooks is None else hooks.retained.get(old.output_index, [])
+    for hook in retained[:]:
+        if hook.owner() is owner:
+            retained.remove(hook)
+            node.ensure_hooks().retained.setdefault(index, []).append(hook)
 
 
 class HookOwner:
@@ -143,7 +143,7 @@ class NodeHooks:
 
     def __init__(self) -> None:
         self.outputs: dict[int, list[Callable]] = {}
-        self.retained: dict[int, list[GradientKeeper]] = {}
+        self.retained: dict[int, list[RetainedGradient]] = {}
         self.before: list[Callable] = []
         self.after: list[Callable] = []
 
@@ -183,9 +183,9 @@ class NodeHooks:
         """Run the hooks after the node."""
         if not self.after:
             return results
-        tensors, incoming = _wrapped(results), _wrapped(grads)
+        tensors, output_grads = _wrapped(results), _wrapped(grads)
         for hook in list(self.after):
-            replaced = hook(tensors, incoming)
+            replaced = hook(tensors, output_grads)
             tensors = tensors if replaced is None else _in_tuple(replaced)
         return _unwrapped(tensors)
 

@@ -19,7 +19,7 @@ _FRAMES = 16
 _MOST_PASSES = 400
 
 
-class _Granted:
+class _RecursionLimit:
     """The count of passes that all threads were granted."""
 
     def __init__(self) -> None:
@@ -28,10 +28,10 @@ class _Granted:
         self.frames = 0
 
 
-_granted = _Granted()
+_limit = _RecursionLimit()
 
 
-def grant_frames(depth: int) -> None:
+def raise_recursion_limit(depth: int) -> None:
     """Raise Python's limit for a pass that is the `depth`-th of those inside each other.
 
     Raises:
@@ -42,22 +42,22 @@ def grant_frames(depth: int) -> None:
             f"at most {_MOST_PASSES} backward passes may run inside each other; does `backward` of"
             " a function start one that calls the same function without an end?"
         )
-    with _granted.lock:
-        _granted.passes += 1
-        missing = depth * _FRAMES - _granted.frames
+    with _limit.lock:
+        _limit.passes += 1
+        missing = depth * _FRAMES - _limit.frames
         if missing > 0:
             sys.setrecursionlimit(sys.getrecursionlimit() + missing)
-            _granted.frames += missing
+            _limit.frames += missing
 
 
-def return_frames() -> None:
-    """Say that a pass is over for which `grant_frames` was called."""
-    with _granted.lock:
-        _granted.passes -= 1
-        if _granted.passes:
+def restore_recursion_limit() -> None:
+    """Say that a pass is over for which `raise_recursion_limit` was called."""
+    with _limit.lock:
+        _limit.passes -= 1
+        if _limit.passes:
             return
         try:
-            sys.setrecursionlimit(sys.getrecursionlimit() - _granted.frames)
+            sys.setrecursionlimit(sys.getrecursionlimit() - _limit.frames)
         except RecursionError:
             return  # A thread is deeper than that. The next pass brings the limit down.
-        _granted.frames = 0
+        _limit.frames = 0

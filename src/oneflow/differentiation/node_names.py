@@ -16,7 +16,7 @@ from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.primitives.operation import Operation
 
 # The names of PyTorch's nodes whose primitives have other names.
-_RENAMED = {
+_NODE_NAMES = {
     "add_product": "AddcmulBackward0",
     "add_quotient": "AddcdivBackward0",
     "as_strided_update": "torch::autograd::CopySlices",
@@ -143,7 +143,7 @@ def _normalization(operation: Operation) -> str:
     return f"Native{kind}NormBackward0"
 
 
-def _negative_log_likelihood(operation: Operation) -> str:
+def _nll_loss(operation: Operation) -> str:
     return "NllLoss2DBackward0" if operation.in_specs[0].ndim > 2 else "NllLossBackward0"
 
 
@@ -158,10 +158,10 @@ def _grid(operation: Operation) -> str:
 
 def _transform(operation: Operation) -> str:
     spec, result = operation.in_specs[0], operation.out_specs[0]
-    return f"Fft{_letter(spec.dtype)}2{_letter(result.dtype)}Backward0"
+    return f"Fft{_type_code(spec.dtype)}2{_type_code(result.dtype)}Backward0"
 
 
-def _letter(dtype: DType) -> str:
+def _type_code(dtype: DType) -> str:
     return "C" if dtype.is_complex else "R"
 
 
@@ -172,7 +172,7 @@ _NAMED_BY: dict[str, Callable[[Operation], str]] = {
     "clamp": _bounded,
     "clamp_max": _bounded_below,
     "clamp_min": _bounded_below,
-    "cross_entropy": _negative_log_likelihood,
+    "cross_entropy": _nll_loss,
     "div": _quotient,
     "fourier": _transform,
     "fourier_of_real": _transform,
@@ -184,7 +184,7 @@ _NAMED_BY: dict[str, Callable[[Operation], str]] = {
     "max_pool": functools.partial(_of_windows, "MaxPool"),
     "max_pool_with_indices": functools.partial(_of_windows, "MaxPool"),
     "mean": functools.partial(_reduction, "Mean"),
-    "nll": _negative_log_likelihood,
+    "nll": _nll_loss,
     "normalize": _normalization,
     "pow": _power,
     "prod": functools.partial(_reduction, "Prod"),
@@ -214,7 +214,7 @@ def operation_name(operation: Operation) -> str:
         return f"{name}_backward"
     if name in _NAMED_BY:
         return _NAMED_BY[name](operation)
-    return _RENAMED.get(name) or in_pytorch(name)
+    return _NODE_NAMES.get(name) or in_pytorch(name)
 
 
 def in_pytorch(name: str) -> str:

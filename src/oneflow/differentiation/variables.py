@@ -59,7 +59,7 @@ class Variable(AccumulateGrad):
         return "variable"
 
 
-def leads_to_leaf(root: Node, dead: set[Node]) -> bool:
+def has_leaf(root: Node, dead: set[Node]) -> bool:
     """Return whether a node leads to a leaf, or to a variable that is open.
 
     Args:

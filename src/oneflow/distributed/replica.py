@@ -142,7 +142,9 @@ class Replica(Joinable):
     def _begin_shared_step(self, takes_buffers: bool) -> None:
         """Tell the processes without data what they will have to take part in."""
         Join.notify_join_context(self.joinable)
-        step = _SharedStep.agree(self.ranks, takes_buffers, self.is_averaging and MODE.enabled)
+        step = _SharedStep.all_gather_flags(
+            self.ranks, takes_buffers, self.is_averaging and MODE.enabled
+        )
         self._scale = 1.0 if self._divides_by_all else len(self.ranks) / step.active
         if takes_buffers:
             self._buffers.broadcast_all(step.source, self.ranks)
@@ -262,14 +264,14 @@ class Replica(Joinable):
 
     def shadow_step(self) -> None:
         """Take part in a step of the processes that still have data."""
-        step = _SharedStep.agree(self.ranks, None, False)
+        step = _SharedStep.all_gather_flags(self.ranks, None, False)
         if step.takes_buffers:
             self._buffers.broadcast_all(step.source, self.ranks)
         self._takes_buffers = step.averages
         buckets = self._buckets() if step.averages else []
         if buckets:
             with no_grad():
-                vectors = [pack_bucket(*_nothing(bucket)) for bucket in buckets]
+                vectors = [pack_bucket(*_no_values(bucket)) for bucket in buckets]
                 run_on_values(average, vectors, self.ranks)
 
     def finish_joining(self, is_last: bool) -> None:
@@ -309,12 +311,12 @@ class _SharedStep:
     averages: bool
 
     @classmethod
-    def agree(
+    def all_gather_flags(
         cls, ranks: tuple[int, ...], takes_buffers: bool | None, averages: bool
     ) -> _SharedStep:
         """Return what the processes do in a step; `takes_buffers` is None on those without data."""
-        own = [takes_buffers is not None, bool(takes_buffers), averages]
-        gathered = all_gather_ints(own, Placement("cpu", ranks)).tolist()
+        local = [takes_buffers is not None, bool(takes_buffers), averages]
+        gathered = all_gather_ints(local, Placement("cpu", ranks)).tolist()
         active = [rank for rank, flags in zip(ranks, gathered, strict=True) if flags[0]]
         return cls(
             len(active),
@@ -333,8 +335,8 @@ class _Buffers:
         for prefix, submodule in module.named_modules():
             if submodule._buffers:
                 start = f"{prefix}." if prefix else ""
-                own = {name for name in submodule._buffers if f"{start}{name}" in ignored}
-                self._stores.append((submodule._buffers, own))
+                names = {name for name in submodule._buffers if f"{start}{name}" in ignored}
+                self._stores.append((submodule._buffers, names))
         self._last: dict[int, Value] = {}  # values when all processes had the same
 
     def __getstate__(self) -> dict[str, Any]:
@@ -381,7 +383,7 @@ def _take_gradients(parameters: Sequence[Tensor]) -> list[Value]:
     return values
 
 
-def _nothing(parameters: Sequence[Tensor]) -> list[Value]:
+def _no_values(parameters: Sequence[Tensor]) -> list[Value]:
     """Return what a process sends that has no gradients."""
     first = parameters[0]
     flags = zeros(shape=(len(parameters),), dtype=first.dtype, device=first.device)

@@ -51,9 +51,9 @@ def average(*arrays: Any) -> tuple[Any, ...]:
     if not is_pair or not is_on(Setting.PAIRWISE_MEAN):
         return tuple(_mean(array) for array in arrays)
     swap = [(0, 1), (1, 0)]
-    halves = [array / 2 for array in arrays]
+    scaled = [array / 2 for array in arrays]
     # The order of two operands does not matter, so both processes get the same bits.
-    return tuple(half + lax.ppermute(half, RANKS_AXIS, swap) for half in halves)
+    return tuple(half + lax.ppermute(half, RANKS_AXIS, swap) for half in scaled)
 
 
 def _mean(array: Any) -> Any:

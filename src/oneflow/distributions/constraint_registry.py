@@ -128,7 +128,7 @@ def _to_corr_cholesky(constraint: Constraint) -> Transform:
 
 
 @biject_to.register(constraints.simplex)
-def _by_breaking_a_stick(constraint: Constraint) -> Transform:
+def _stick_breaking(constraint: Constraint) -> Transform:
     return StickBreakingTransform()
 
 

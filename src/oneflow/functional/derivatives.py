@@ -10,7 +10,7 @@ from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 
 
-def refuse_derivative(function: str, result: Tensor, *operands: Any) -> Tensor:
+def raise_without_derivative(function: str, result: Tensor, *operands: Any) -> Tensor:
     """A result of `function`; a backward pass from there to one of the operands is an error."""
     if not MODE.enabled or not (result.is_floating_point() or result.is_complex()):
         return result

@@ -238,7 +238,7 @@ def _accept_keyword_aliases(
             return result if out is None else put(out, result, public.__name__)
         except Exception as error:
             given = kwargs if out is None else {**kwargs, "out": out}
-            result = _result_of_refused(error, public, args, given)
+            result = _result_after_error(error, public, args, given)
             if result is not NotImplemented:
                 return result
             _make_clear(error, public, body)
@@ -247,7 +247,7 @@ def _accept_keyword_aliases(
     return _with_signature(public, body, ["out", "inplace"] if inplace else options)
 
 
-def _result_of_refused(error: Exception, public: Callable, args: tuple, kwargs: dict) -> Any:
+def _result_after_error(error: Exception, public: Callable, args: tuple, kwargs: dict) -> Any:
     """The result of a call that a function itself does not take; NotImplemented if nothing does."""
     name = public.__name__
     if isinstance(error, ComposedOperandError):

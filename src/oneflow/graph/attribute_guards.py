@@ -22,20 +22,24 @@ class AttributeGuards:
 
     def __init__(self, attributes: Iterable[Attribute], dicts: Iterable[dict[Any, Any]]) -> None:
         attributes, dicts = list(attributes), list(dicts)
-        counted = [isinstance(owner, CountedDict) for owner, _, _ in attributes]
+        is_versioned = [isinstance(owner, CountedDict) for owner, _, _ in attributes]
         self._counted = _Content(
-            [attribute for attribute, counts in zip(attributes, counted, strict=True) if counts],
+            [
+                attribute
+                for attribute, counts in zip(attributes, is_versioned, strict=True)
+                if counts
+            ],
             [members for members in dicts if isinstance(members, CountedDict)],
         )
         self._others = _Content(
             [
                 attribute
-                for attribute, counts in zip(attributes, counted, strict=True)
+                for attribute, counts in zip(attributes, is_versioned, strict=True)
                 if not counts
             ],
             [members for members in dicts if not isinstance(members, CountedDict)],
         )
-        self._has_others = any(not counts for counts in counted) or any(
+        self._has_others = any(not counts for counts in is_versioned) or any(
             not isinstance(members, CountedDict) for members in dicts
         )
         self._seen = -1

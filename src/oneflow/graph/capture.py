@@ -180,7 +180,7 @@ class _Capture:
             graph.named_modules(), graph.settings.blocks, self._recorder, graph.settings.verbosity
         )
         # Parameters of optimizers that belong to no module of the graph, by name.
-        self._outsiders: dict[str, Tensor] = {}
+        self._external_tensors: dict[str, Tensor] = {}
         self._micro_batch = 0
         self._went_backward = False
 
@@ -225,7 +225,7 @@ class _Capture:
             for number, tensor in enumerate(parameters_of(added.optimizer)):
                 name = f"optimizer{index}.params.{number}"
                 if id(tensor) not in self._variables.by_tensor:
-                    self._outsiders[name] = tensor
+                    self._external_tensors[name] = tensor
                 self._variables.add(name, "parameter", tensor, {}, name)
                 first = optimizer_of.setdefault(id(tensor), index)
                 if first != index and tensor.requires_grad:
@@ -309,7 +309,7 @@ class _Capture:
                 "it would never step; call `backward()` on the loss in `build`, or make a graph "
                 "without `add_optimizer` for inference"
             )
-        self._check_outsiders()
+        self._check_external_tensors()
         for index, added in enumerate(optimizers):
             if not added.has_gradients():
                 continue
@@ -325,33 +325,35 @@ class _Capture:
         if scaler is not None and steps:
             scaler.update()
 
-    def _check_outsiders(self) -> None:
+    def _check_external_tensors(self) -> None:
         """Check that what optimizers hold is what `build` trains.
 
         A parameter that belongs to no module of the graph and gets no gradient does no harm beside
         others that are trained: it may be what a module has had before.
         """
-        outsiders = [
+        external = [
             f"`{name}` of shape {list(tensor.shape)}"
-            for name, tensor in self._outsiders.items()
+            for name, tensor in self._external_tensors.items()
             if tensor.requires_grad and tensor.grad is None
         ]
-        if not outsiders:
+        if not external:
             return
         optimizers = self._graph.added_optimizers()
-        held = {id(parameter) for one in optimizers for parameter in parameters_of(one.optimizer)}
-        untrained = [
+        optimized = {
+            id(parameter) for one in optimizers for parameter in parameters_of(one.optimizer)
+        }
+        missing = [
             f"`{variable.name}`"
             for variable in self._variables
             if variable.kind == "parameter"
             and variable.tensor.grad is not None
-            and id(variable.tensor) not in held
+            and id(variable.tensor) not in optimized
         ]
-        if untrained or not all(optimizer.has_gradients() for optimizer in optimizers):
+        if missing or not all(optimizer.has_gradients() for optimizer in optimizers):
             raise ValueError(
-                f"{self._graph.name}: an optimizer holds {', '.join(outsiders[:3])}, which belongs "
+                f"{self._graph.name}: an optimizer holds {', '.join(external[:3])}, which belongs "
                 "to no module of the graph and gets no gradient from `build`, and no optimizer "
-                f"holds {', '.join(untrained[:3]) or 'what gets gradients'}; make optimizers of "
+                f"holds {', '.join(missing[:3]) or 'what gets gradients'}; make optimizers of "
                 "the parameters that the graph's modules have now"
             )
 
@@ -479,9 +481,9 @@ class _Capture:
         captured = capture.find(self._recorder.scalars)
         draws = []
         for index, (generator, count, end) in enumerate(capture.draw_counts()):
-            own = [(position, number) for position, which, number in captured if which == index]
-            seeds = tuple([(n, use.ranks) for n, use in own if use.draw is None])
-            streams = tuple([(n, use.draw) for n, use in own if use.draw is not None])
+            numbers = [(position, number) for position, which, number in captured if which == index]
+            seeds = tuple([(n, use.ranks) for n, use in numbers if use.draw is None])
+            streams = tuple([(n, use.draw) for n, use in numbers if use.draw is not None])
             draws.append(GeneratorUse(generator, count, end, seeds, streams))
         return tuple(draws), frozenset([number for number, _, _ in captured])
 

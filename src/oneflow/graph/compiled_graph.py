@@ -59,7 +59,7 @@ class CompiledGraph:
     _steps: Any
     _loaded: SavedGraph | None = None
     _is_shared = False
-    _has_warned_of_recompiling = False
+    _has_warned_of_recompile = False
 
     @property
     def name(self) -> str:
@@ -148,9 +148,9 @@ class CompiledGraph:
                 stacklevel=2,
             )
 
-    def _warn_of_recompiling(self, key: tuple) -> None:
+    def _warn_of_recompile(self, key: tuple) -> None:
         """Say once that a step is compiled that users may not expect."""
-        if self._has_warned_of_recompiling:
+        if self._has_warned_of_recompile:
             return
         stale = self._steps.get(key)
         change = None if stale is None else stale.guards.find_change()
@@ -163,7 +163,7 @@ class CompiledGraph:
             )
         else:
             return
-        self.__dict__["_has_warned_of_recompiling"] = True
+        self.__dict__["_has_warned_of_recompile"] = True
         text = f"{self.name} is compiled again, {reason}, and does not mention this again"
         warnings.warn(text, stacklevel=4)
 

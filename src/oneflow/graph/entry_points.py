@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 # There in a source checkout; what was installed from it may be older, or nothing may be installed.
-_PYPROJECT = Path(__file__).resolve().parents[3] / "pyproject.toml"
+_PROJECT_FILE = Path(__file__).resolve().parents[3] / "pyproject.toml"
 
 
 def load_entry_point(group: str, name: str) -> Any:
@@ -27,7 +27,7 @@ def load_entry_point(group: str, name: str) -> Any:
         >>> load_entry_point("oneflow.onnx", "export").__module__
         'oneflow_onnx.oneflow2onnx.entry'
     """
-    reference = _declared_in_checkout().get(group, {}).get(name)
+    reference = _in_source_tree().get(group, {}).get(name)
     if reference is not None:
         return EntryPoint(name, reference, group).load()
     for entry_point in entry_points(group=group, name=name):
@@ -39,9 +39,9 @@ def load_entry_point(group: str, name: str) -> Any:
 
 
 @functools.cache
-def _declared_in_checkout() -> dict[str, dict[str, str]]:
+def _in_source_tree() -> dict[str, dict[str, str]]:
     """Return the entry points of the source checkout by group; none if this is not one."""
-    if not _PYPROJECT.is_file():
+    if not _PROJECT_FILE.is_file():
         return {}
-    project = tomllib.loads(_PYPROJECT.read_text(encoding="utf-8")).get("project", {})
+    project = tomllib.loads(_PROJECT_FILE.read_text(encoding="utf-8")).get("project", {})
     return project.get("entry-points", {})

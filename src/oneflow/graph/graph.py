@@ -294,7 +294,7 @@ class Graph(CompiledGraph):
         structure = flatten_call(args, kwargs, tensors, self.name)
         self.__dict__["_attributes"] = attributes_of(self.named_modules())
         key = called, capture_modes(self.training, self._attributes)
-        self._warn_of_recompiling(key)
+        self._warn_of_recompile(key)
         step = self._steps[key] = compile_graph(self, self.build, structure, tensors, engine)
         if len(self._steps) > self.max_steps:
             self._steps.popitem(last=False)

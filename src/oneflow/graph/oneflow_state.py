@@ -61,8 +61,8 @@ def states_of_optimizers(
     }
     tensors: dict[str, dict[str, Any]] = {}
     for key in state:
-        parameter_name, hyphen, kind = key.rpartition("-")
-        if hyphen and key != TRAIN_STEP:
+        parameter_name, separator, kind = key.rpartition("-")
+        if separator and key != TRAIN_STEP:
             tensors.setdefault(parameter_name, {})[kind] = state[key]
     taken, all_states = {TRAIN_STEP}, []
     for added in optimizers:
@@ -71,8 +71,8 @@ def states_of_optimizers(
             name = names.get(id(parameter), "")
             stored = tensors.get(name, {})
             taken.update(f"{name}-{kind}" for kind in stored)
-            renamed = {_NAMES.get(kind, kind): tensor for kind, tensor in stored.items()}
-            states["state"][number] = {"step": steps, **renamed}
+            state_by_name = {_NAMES.get(kind, kind): tensor for kind, tensor in stored.items()}
+            states["state"][number] = {"step": steps, **state_by_name}
         all_states.append(states)
     return all_states, taken
 

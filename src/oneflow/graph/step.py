@@ -176,7 +176,7 @@ class Step:
         references = _reference_counts(values, arrays, binding.changed)
         if references != self._exclusive:
             shared = _copy_shared(arrays, references)
-        earlier, counts = self._counts, None
+        previous, counts = self._counts, None
         positions = [draws.generator.position for draws in self.draws] if self.draws else []
         returned: list[Any] = []
         outputs: list[Any] = []
@@ -192,7 +192,7 @@ class Step:
             outputs, results = run(inputs, self.numbers, returned, *failed)
             added = self._add_checks(results, outputs)
             if added is not None:
-                added.undo.append(partial(self._take_back_counts, counts, earlier))
+                added.undo.append(partial(self._take_back_counts, counts, previous))
             self._replace_variables(values, outputs, shared)
             return self._distribute(arguments, outputs[binding.changed :], added)
         except BaseException:
@@ -264,15 +264,15 @@ class Step:
             results += outputs
         return outputs, rows
 
-    def _take_back_counts(self, counts: list, earlier: list) -> None:
+    def _take_back_counts(self, counts: list, previous: list) -> None:
         """Take back what the optimizers counted in the latest call.
 
         Args:
             counts: what they were before it.
-            earlier: what they were before the one before it.
+            previous: what they were before the one before it.
         """
         if self._counts is counts:
-            self._counts = earlier
+            self._counts = previous
             for step, before in zip(self.optimizer_steps, counts, strict=True):
                 step.restore_counts(before)
 

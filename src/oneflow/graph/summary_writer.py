@@ -124,8 +124,8 @@ class SummaryWriter:
         labels = None if metadata is None else [_as_cells(array) for array in _as_arrays(metadata)]
         header = None if metadata_header is None else _as_cells(list(metadata_header))
         # The file that lists embeddings is text, in which the name stands in quotes.
-        quoted = json.dumps(tag)[1:-1]
-        _call(self._writer.add_embedding, mat, labels, label_img, global_step, quoted, header)
+        escaped = json.dumps(tag)[1:-1]
+        _call(self._writer.add_embedding, mat, labels, label_img, global_step, escaped, header)
 
     def add_graph(self, model: Module, input_to_model: Any = None, **options: Any) -> None:
         """Add the graph of a module, which is exported to ONNX for it.

@@ -58,10 +58,10 @@ def _scan(equation: Any) -> Callable:
     def loop(*operands: Any) -> list[Any]:
         fixed = operands[:constants]
         carried = list(operands[constants : constants + num_carry])
-        scanned = operands[constants + num_carry :]
+        xs = operands[constants + num_carry :]
         outputs = [np.empty(shape, dtype) for shape, dtype in stacked]
         for step in order:
-            results = body(*fixed, *carried, *[array[step] for array in scanned])
+            results = body(*fixed, *carried, *[array[step] for array in xs])
             carried = results[:num_carry]
             for output, part in zip(outputs, results[num_carry:], strict=True):
                 output[step] = part

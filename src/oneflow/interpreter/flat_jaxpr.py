@@ -110,7 +110,7 @@ class FlatJaxpr:
         if name == LINEAR_SOLVE:
             called, operands = linear_solver(params, sources)
         if called is not None:
-            return self._inline(*_opened(called), operands)
+            return self._inline(*_open_jaxpr(called), operands)
         if name not in RULES:
             raise UnsupportedEquation(f"`{name}` of JAX has no rule")
         targets = [self._add_slot(None) for _ in equation.outvars]
@@ -195,7 +195,7 @@ def _type_of(atom: Any) -> ArrayType:
     return tuple(shape), dtype
 
 
-def _opened(jaxpr: Any) -> tuple[Any, Sequence[Any]]:
+def _open_jaxpr(jaxpr: Any) -> tuple[Any, Sequence[Any]]:
     """A jaxpr and its constants, closed over them or without any."""
     return getattr(jaxpr, "jaxpr", jaxpr), getattr(jaxpr, "consts", ())
 
@@ -213,5 +213,5 @@ def _at_sizes(value: Any, sizes: Sequence[int]) -> Any:
         return sizes[value.number]
     if type(value) in (tuple, list):
         return type(value)([_at_sizes(item, sizes) for item in value])
-    jaxpr, consts = _opened(value)
+    jaxpr, consts = _open_jaxpr(value)
     return Trace(jaxpr, consts, sizes=sizes) if hasattr(jaxpr, "eqns") else value

@@ -23,17 +23,17 @@ _INDICES = {
     **dict.fromkeys(SCATTER_REDUCTIONS, slice(1, 2)),
 }
 # Parameters with a jaxpr that is no function of its elements alone.
-_BODIES = ("jaxpr", "cond_jaxpr", "body_jaxpr", "branches")
+_JAXPR_PARAMS = ("jaxpr", "cond_jaxpr", "body_jaxpr", "branches")
 
 
 def with_narrow_indices(function: Callable[..., Sequence[Any]]) -> Callable[..., list[Any]]:
     """Return a function of arrays whose indices have at most 32 bits wherever JAX reads by them."""
 
-    def narrowed(*arrays: Any) -> list[Any]:
+    def narrow_function(*arrays: Any) -> list[Any]:
         closed = jax.make_jaxpr(function)(*arrays)
         return _run(closed.jaxpr, closed.consts, jax.tree.leaves(arrays))
 
-    return narrowed
+    return narrow_function
 
 
 def _run(jaxpr: Any, constants: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
@@ -57,8 +57,8 @@ def _apply(equation: Any, operands: list[Any]) -> Sequence[Any]:
         places = _INDICES[name]
         operands[places] = [_narrow(operand) for operand in operands[places]]
     else:
-        bodies = {key: _narrow_body(params[key]) for key in _BODIES if key in params}
-        params = {**params, **bodies}
+        jaxprs = {key: _narrow_body(params[key]) for key in _JAXPR_PARAMS if key in params}
+        params = {**params, **jaxprs}
     results = equation.primitive.bind(*operands, **params)
     return results if equation.primitive.multiple_results else [results]
 

@@ -245,12 +245,12 @@ class _Derivative:
         arrays, seed, residuals = saved
         pairs = zip(cotangents, self._result_specs, strict=True)
         with x64():
-            conjugates = [
+            conj_grads = [
                 jnp.conj(cotangent.astype(spec.dtype.numpy))
                 for cotangent, spec in pairs
                 if _is_inexact(spec)
             ]
-            conjugate_gradients = map(jnp.conj, self._finish(arrays, seed, residuals, conjugates))
+            conjugate_gradients = map(jnp.conj, self._finish(arrays, seed, residuals, conj_grads))
             gradients = [
                 _over_devices_of(array, next(conjugate_gradients)) if is_differentiable else None
                 for array, is_differentiable in zip(arrays, self._differentiable, strict=True)

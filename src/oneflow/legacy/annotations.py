@@ -82,13 +82,13 @@ class Placeholder:
         with np.errstate(over="ignore", invalid="ignore"):
             converted = array.astype(dtype)
         # Integers wrap around, and floating-point numbers become infinite.
-        is_lost = array != converted if dtype.kind in "iu" else ~np.isfinite(converted)
-        if is_lost.any():
-            is_lost &= np.isfinite(array)
-        if is_lost.any():
+        overflow = array != converted if dtype.kind in "iu" else ~np.isfinite(converted)
+        if overflow.any():
+            overflow &= np.isfinite(array)
+        if overflow.any():
             raise ValueError(
                 f"argument `{name}` must hold numbers that fit into {self.dtype.numpy}, "
-                f"got {array[is_lost][0]} of {array.dtype}; give the placeholder another dtype"
+                f"got {array[overflow][0]} of {array.dtype}; give the placeholder another dtype"
             )
         return converted
 

@@ -101,7 +101,7 @@ class JobFunction:
             for name, parameter in signature.parameters.items()
         }
         # A placeholder that stands where a default does is none.
-        needed = [own.replace(default=own.empty) for own in signature.parameters.values()]
+        needed = [entry.replace(default=entry.empty) for entry in signature.parameters.values()]
         self._signature = signature.replace(parameters=needed)
         self._convert, self._wrap_reading = _result_conversion(self.name, signature)
         self._graph: JobGraph | None = None

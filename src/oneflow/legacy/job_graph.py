@@ -104,17 +104,17 @@ class JobGraph(Graph):
 
     def _run_without_data(self, placeholders: Sequence[np.ndarray]) -> BodyRun:
         """Run the body without data; placeholders are on the devices of its scopes, if any."""
-        entered: list[Placement] = []
+        placements: list[Placement] = []
         try:
-            run, _ = self._run_body(list(map(self._blob, placeholders)), False, entered=entered)
+            run, _ = self._run_body(list(map(self._blob, placeholders)), False, entered=placements)
         except Exception:
             # The body mixed placeholders on the session's device with tensors of a scope's devices.
-            if not entered or self.placement is not None:
+            if not placements or self.placement is not None:
                 raise
         else:
-            if not entered or self.placement is not None:
+            if not placements or self.placement is not None:
                 return run
-        self.placement = _union(entered)
+        self.placement = _union(placements)
         return self._run_body(list(map(self._blob, placeholders)), False)[0]
 
     def _run_body(
@@ -122,11 +122,11 @@ class JobGraph(Graph):
         blobs: Sequence[Tensor],
         records: bool,
         replica: int = 0,
-        entered: list[Placement] | None = None,
+        placements: list[Placement] | None = None,
     ) -> tuple[BodyRun, Any]:
         shared = self.placement if self.replicas > 1 else None
         run = BodyRun(self.job_name, self.is_training, records, self._loss_optimizer, shared=shared)
-        run.placements = [] if entered is None else entered
+        run.placements = [] if placements is None else placements
         run.names.update((f"Input_{number}", blob) for number, blob in enumerate(blobs))
         with (
             running(run, self._devices_of(replica)),

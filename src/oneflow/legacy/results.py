@@ -87,7 +87,7 @@ class _CallbackThread(threading.Thread):
     """
 
     _before: threading.Thread | None = None
-    _newest: ClassVar[threading.Thread | None] = None
+    _latest: ClassVar[threading.Thread | None] = None
     _order: ClassVar[threading.Lock] = threading.Lock()
 
     def start(self) -> None:
@@ -96,7 +96,7 @@ class _CallbackThread(threading.Thread):
             super().start()
             return
         with self._order:
-            self._before, _CallbackThread._newest = self._newest, self
+            self._before, _CallbackThread._latest = self._latest, self
             super().start()
 
     def run(self) -> None:

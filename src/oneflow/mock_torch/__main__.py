@@ -63,8 +63,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _python_path(with_mock: bool) -> str:
     others = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    folders = [folder for folder in others if folder and folder != FOLDER]
-    return os.pathsep.join([FOLDER, *folders] if with_mock else folders)
+    paths = [folder for folder in others if folder and folder != FOLDER]
+    return os.pathsep.join([FOLDER, *paths] if with_mock else paths)
 
 
 if __name__ == "__main__":

@@ -365,7 +365,7 @@ def _take_over(setting: Setting) -> None:
 inherit(_IMPORTER.setting, _take_over)
 
 
-def _rebind(names: dict[str, Any]) -> dict[str, tuple[ModuleType, ModuleType]]:
+def _replace_modules(names: dict[str, Any]) -> dict[str, tuple[ModuleType, ModuleType]]:
     """Let those of a module's names that are modules of PyTorch mean what an import finds now.
 
     Returns:
@@ -402,15 +402,15 @@ class _Switch:
         """Make the change, also for global names of the caller."""
         self._before = _IMPORTER.switch(self._enabled)
         self._names = names
-        self._changes = _rebind(names)
+        self._changes = _replace_modules(names)
 
     def __enter__(self) -> None:
         """The change was made when this was called."""
 
     def __exit__(self, *exception: object) -> None:
         _IMPORTER.switch(self._before)
-        for name, (before, meanwhile) in self._changes.items():
-            if self._names.get(name) is meanwhile:
+        for name, (before, current) in self._changes.items():
+            if self._names.get(name) is current:
                 self._names[name] = before
 
 

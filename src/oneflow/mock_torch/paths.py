@@ -53,13 +53,13 @@ _ROWS = (
     (
         "torch._C",
         "oneflow.mock_torch.pytorch._C.names",
-        "_jit_set_profiling_mode=_jit_set_nothing "
-        "_jit_set_profiling_executor=_jit_set_nothing "
-        "_jit_set_nvfuser_guard_mode=_jit_set_nothing "
-        "_jit_set_nvfuser_enabled=_jit_set_nothing "
-        "_jit_override_can_fuse_on_gpu=_jit_set_nothing "
-        "_jit_override_can_fuse_on_cpu=_jit_set_nothing "
-        "_jit_set_texpr_fuser_enabled=_jit_set_nothing",
+        "_jit_set_profiling_mode=_jit_set_ignored "
+        "_jit_set_profiling_executor=_jit_set_ignored "
+        "_jit_set_nvfuser_guard_mode=_jit_set_ignored "
+        "_jit_set_nvfuser_enabled=_jit_set_ignored "
+        "_jit_override_can_fuse_on_gpu=_jit_set_ignored "
+        "_jit_override_can_fuse_on_cpu=_jit_set_ignored "
+        "_jit_set_texpr_fuser_enabled=_jit_set_ignored",
     ),
     ("torch._dynamo", "oneflow.mock_torch.pytorch._dynamo.eval_frame", "OptimizedModule"),
     ("torch._tensor", "torch", "Tensor"),

@@ -16,7 +16,7 @@ from oneflow.tensor.tensor import Tensor
 _OLD = "| size_average reduce reduction"
 _CLOSE = "input other | rtol atol equal_nan"
 _POOL = "input kernel_size stride padding dilation | ceil_mode return_indices"
-_POOLS = {f"max_pool{n}d{end}": _POOL for n in (1, 2, 3) for end in ("", "_with_indices")}
+_POOL_ARGUMENTS = {f"max_pool{n}d{end}": _POOL for n in (1, 2, 3) for end in ("", "_with_indices")}
 _SOFTMAX = "input dim | -_stacklevel=3 dtype"
 #: PyTorch's order by module and function. Before the bar it is OneFlow's, too; arguments after a
 #: minus have no meaning here. Defaults are the function's where it has the argument and nothing
@@ -26,7 +26,7 @@ ORDERS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "torch": {
             "allclose": _CLOSE,
             "isclose": _CLOSE,
-            **_POOLS,
+            **_POOL_ARGUMENTS,
             "group_norm": "input num_groups weight bias eps | -cudnn_enabled=True",
             "layer_norm": "input normalized_shape weight bias eps | -cudnn_enable=True",
             "norm": "input p='fro' dim keepdim | out dtype",
@@ -34,7 +34,7 @@ ORDERS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "tensordot": "a b dims | out",
         },
         "torch.nn.functional": {
-            **_POOLS,
+            **_POOL_ARGUMENTS,
             "softmax": _SOFTMAX,
             "log_softmax": _SOFTMAX,
             "softmin": _SOFTMAX,

@@ -44,8 +44,8 @@ def _nested_of(components: Sequence[Tensor], layout: Layout | None) -> NestedTen
 
 def _ragged_dim(shapes: Sequence[tuple[int, ...]]) -> int:
     """The first dimension in which components differ, the first of theirs if in none."""
-    differ = (dim for dim, sizes in enumerate(zip(*shapes, strict=True), 1) if len(set(sizes)) > 1)
-    return next(differ, 1)
+    ragged = (dim for dim, sizes in enumerate(zip(*shapes, strict=True), 1) if len(set(sizes)) > 1)
+    return next(ragged, 1)
 
 
 def nested_tensor(

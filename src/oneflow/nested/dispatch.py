@@ -141,11 +141,11 @@ def _is_like(other: Tensor, x: NestedTensor) -> bool:
 _OPERANDS = (Tensor, numbers.Number, np.ndarray, np.generic)
 
 
-def _operator(name: str, reflected: bool) -> Callable[..., Any]:
+def _operator(name: str, is_reverse: bool) -> Callable[..., Any]:
     def operator(self: NestedTensor, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
             return NotImplemented
-        return call(name, (other, self) if reflected else (self, other), {})
+        return call(name, (other, self) if is_reverse else (self, other), {})
 
     return operator
 

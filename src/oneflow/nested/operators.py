@@ -26,7 +26,7 @@ _DIMENSIONS = ("dim", "dims", "dim0", "dim1", "start_dim", "end_dim", "source", 
 _OF_COMPONENTS = ("chunk", "narrow", "select", "split")
 _TRANSPOSES = ("transpose", "swapaxes", "swapdims")
 # Functions that change the order of dimensions, by NumPy's that do so.
-_MOVES: dict[str, Callable[..., np.ndarray]] = {
+_INDEX_FUNCTIONS: dict[str, Callable[..., np.ndarray]] = {
     **dict.fromkeys(_TRANSPOSES, np.swapaxes),
     "movedim": np.moveaxis,
     "moveaxis": np.moveaxis,
@@ -59,7 +59,7 @@ def pointwise(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     operands = [*args, *kwargs.values()]
     found = [value for value in operands if isinstance(value, NestedTensor)]
     first = found[0]
-    _check_alike(found)
+    _check_same_shapes(found)
     dense = [value for value in operands if _is_dense(value)]
     same = all(x._parts.shapes == first._parts.shapes for x in found)
     rank = max((x.ndim for x in dense), default=0)
@@ -82,7 +82,7 @@ def pointwise(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return result
 
 
-def _check_alike(found: Sequence[NestedTensor]) -> None:
+def _check_same_shapes(found: Sequence[NestedTensor]) -> None:
     if len({len(x) for x in found}) > 1:
         sizes = [len(x) for x in found]
         raise RuntimeError(f"expected nested tensors of as many components, got {sizes}")
@@ -244,10 +244,10 @@ def _without_components(order: Sequence[int]) -> tuple[int, ...]:
 def _moved(name: str, parts: Parts, arguments: dict[str, Any]) -> int:
     """The dimension in which components differ after a change; 0 if the change removes it."""
     place, shape = parts.ragged_dim - 1, parts.shapes[0]
-    if name in _MOVES:
+    if name in _INDEX_FUNCTIONS:
         # Sizes that differ from each other and from 1 show where each dimension goes.
         marked = np.broadcast_to(0, tuple(range(2, len(shape) + 2)))
-        return 1 + _MOVES[name](marked, *arguments.values()).shape.index(place + 2)
+        return 1 + _INDEX_FUNCTIONS[name](marked, *arguments.values()).shape.index(place + 2)
     if name == "select":
         return 0 if arguments["dim"] == place else 1 + place - (arguments["dim"] < place)
     if name == "squeeze":
@@ -280,16 +280,16 @@ def reduction(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if arguments.get("keepdim"):
             raise refuse(function.__name__, "`keepdim` must be False where all are reduced")
         return function(input._parts.values, **arguments)
-    several = tuple(dims) if isinstance(dims, Sequence) else (dims,)
-    wrapped = {wrap_dim(dim, input.ndim) for dim in several}
+    dims_tuple = tuple(dims) if isinstance(dims, Sequence) else (dims,)
+    wrapped = {wrap_dim(dim, input.ndim) for dim in dims_tuple}
     parts = input._parts
     is_ragged = parts.layout is Layout.jagged and parts.ragged_dim in wrapped
     if 0 in wrapped and is_ragged and not arguments.get("keepdim"):
         return function(input.values(), dim=tuple(sorted(d - 1 for d in wrapped if d)), **arguments)
     shifted = _shifted(function.__name__, dims, input.ndim)
     results = [function(part, dim=shifted, **arguments) for part in parts.components()]
-    lost = 0 if arguments.get("keepdim") else sum(d < parts.ragged_dim for d in wrapped)
-    place = 0 if is_ragged else parts.ragged_dim - lost
+    removed = 0 if arguments.get("keepdim") else sum(d < parts.ragged_dim for d in wrapped)
+    place = 0 if is_ragged else parts.ragged_dim - removed
     return gathered(function.__name__, results, parts, place)
 
 
@@ -350,7 +350,7 @@ def matmul(function: Callable[..., Any], input: Any, other: Any) -> Any:
     if isinstance(input, NestedTensor) and _is_dense(other) and other.ndim == 2:
         return on_rows(lambda rows: function(rows, other), 1, _with_rows(function, input, 1))
     first = input if isinstance(input, NestedTensor) else other
-    _check_alike([x for x in (input, other) if isinstance(x, NestedTensor)])
+    _check_same_shapes([x for x in (input, other) if isinstance(x, NestedTensor)])
     return by_component(function, first, (input, other), {}, _of_product(input, other))
 
 
@@ -384,12 +384,12 @@ def cat(function: Callable[..., Any], tensors: Sequence[Any], dim: int = 0) -> A
     if not all(isinstance(x, NestedTensor) for x in tensors):
         raise refuse("cat", "all tensors must be nested")
     first = tensors[0]
-    _check_alike(tensors if wrap_dim(dim, first.ndim) else tensors[:1])
+    _check_same_shapes(tensors if wrap_dim(dim, first.ndim) else tensors[:1])
     parts = [x._parts.components() for x in tensors]
     where = wrap_dim(dim, first.ndim)
     if where == 0:
-        everything = [part for components in parts for part in components]
-        return join(everything, first._parts)
+        flat = [part for components in parts for part in components]
+        return join(flat, first._parts)
     joined = [cat_dense(group, where - 1) for group in zip(*parts, strict=True)]
     return join(joined, first._parts)
 

@@ -17,7 +17,7 @@ from oneflow.tensor.tensor import Tensor
 
 def largest(parts: Parts) -> tuple[int, ...]:
     """The sizes that hold each component."""
-    return tuple(max(extents) for extents in zip(*parts.shapes, strict=True))
+    return tuple(max(lengths) for lengths in zip(*parts.shapes, strict=True))
 
 
 def places(parts: Parts, sizes: Sequence[int], row_dims: int) -> Tensor:
@@ -68,8 +68,8 @@ def to_padded_tensor(
         return parts.values
     needed = largest(parts)
     sizes = needed if output_size is None else tuple(output_size)[1:]
-    fits = len(sizes) == len(needed) and all(a >= b for a, b in zip(sizes, needed, strict=True))
-    if not fits or (output_size is not None and output_size[0] != len(parts.shapes)):
+    is_valid = len(sizes) == len(needed) and all(a >= b for a, b in zip(sizes, needed, strict=True))
+    if not is_valid or (output_size is not None and output_size[0] != len(parts.shapes)):
         raise RuntimeError(
             f"`output_size` must hold all components, {(len(parts.shapes), *needed)},"
             f" got {tuple(output_size or ())}"

@@ -81,9 +81,9 @@ class Parts:
     def sizes(self) -> tuple[Any, ...]:
         """Sizes of the dimensions, that of components first; None or a `RaggedSize` if several."""
         found: list[Any] = [len(self.shapes)]
-        for dim, extents in enumerate(zip(*self.shapes, strict=True), 1):
+        for dim, lengths in enumerate(zip(*self.shapes, strict=True), 1):
             is_ragged = self.layout is Layout.jagged and dim == self.ragged_dim
-            same = extents[0] if len(set(extents)) == 1 else None
+            same = lengths[0] if len(set(lengths)) == 1 else None
             found.append(self.ragged if is_ragged else same)
         return tuple(found)
 

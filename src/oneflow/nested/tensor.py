@@ -236,11 +236,11 @@ def rebuild(
     Raises:
         RuntimeError: the number of elements is not that of the shapes.
     """
-    described = tuple(tuple(shape) for shape in shapes)
-    if values.shape != (sum(map(math.prod, described)),):
+    shape_tuples = tuple(tuple(shape) for shape in shapes)
+    if values.shape != (sum(map(math.prod, shape_tuples)),):
         raise RuntimeError(f"components of shapes {described} do not fit {values.shape} elements")
     ragged = RaggedSize() if Layout[layout] is Layout.jagged else None
-    return nested(Parts(values, described, Layout[layout], ragged, ragged_dim))
+    return nested(Parts(values, shape_tuples, Layout[layout], ragged, ragged_dim))
 
 
 def join(components: Sequence[Tensor], like: Parts, ragged_dim: int | None = None) -> NestedTensor:

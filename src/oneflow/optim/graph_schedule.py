@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-class ScheduledByGraph:
+class GraphSchedule:
     """The state of an optimizer whose schedule a graph steps.
 
     Attributes:

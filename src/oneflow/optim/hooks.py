@@ -142,10 +142,10 @@ def complete_step(step: Callable) -> Callable:
         for hook in (*GLOBAL_HOOKS["pre"], *self._hooks["pre"]):
             args, kwargs = hook(self, args, kwargs) or (args, kwargs)
         before = {id(state): self.counts_of(state) for state in states_of_parameters(self.state)}
-        earlier, self._counts_before = self._counts_before, before
+        previous, self._counts_before = self._counts_before, before
         self.leave_schedule_of_graph()
         result = step(self, *args, **kwargs)
-        note_undo(functools.partial(self._restore_counts, before, earlier))
+        note_undo(functools.partial(self._restore_counts, before, previous))
         flush_all("step")
         for hook in (*self._hooks["post"], *GLOBAL_HOOKS["post"]):
             hook(self, args, kwargs)

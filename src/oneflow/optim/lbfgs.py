@@ -161,8 +161,8 @@ class LBFGS(Optimizer):
             step = state["d"] * float(state["t"])
             curvature = _dot(change, step).item()
             if curvature > _MIN_CURVATURE:
-                newest = {"old_dirs": change, "old_stps": step, "ro": 1 / curvature}
-                for name, value in newest.items():
+                latest = {"old_dirs": change, "old_stps": step, "ro": 1 / curvature}
+                for name, value in latest.items():
                     state[name] = [*state[name], value][-group["history_size"] :]
                 state["H_diag"] = curvature / _dot(change, change).item()
         state["d"] = _two_loops(-gradient, state)

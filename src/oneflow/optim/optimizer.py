@@ -26,7 +26,7 @@ from oneflow.differentiation.grad_mode import MODE
 from oneflow.optim.build_check import check_not_in_build
 from oneflow.optim.closure import evaluate_closure
 from oneflow.optim.gradient_clipping import clip_grad_norm_
-from oneflow.optim.graph_schedule import ScheduledByGraph
+from oneflow.optim.graph_schedule import GraphSchedule
 from oneflow.optim.groups import (
     CLIPPING,
     ParamGroup,
@@ -84,7 +84,7 @@ def accept_common_keywords(init: F) -> F:
     return cast("F", accept)
 
 
-class Optimizer(ScheduledByGraph, OptimizerHooks, SuggestsKeywords):
+class Optimizer(GraphSchedule, OptimizerHooks, SuggestsKeywords):
     """Base class of all optimizers.
 
     Args:
@@ -282,7 +282,7 @@ class Optimizer(ScheduledByGraph, OptimizerHooks, SuggestsKeywords):
         """The counters in `state`."""
         return {name: state[name] for name in self._counts if name in state}
 
-    def _restore_counts(self, before: Mapping[int, Any], earlier: Mapping[int, Any]) -> None:
+    def _restore_counts(self, before: Mapping[int, Any], previous: Mapping[int, Any]) -> None:
         """Take back what the latest step has counted; `_counts_before` it, and the one before."""
         if self._counts_before is before:
             self._counts_before = earlier

@@ -295,7 +295,7 @@ class AttentionFinder:
     ) -> tuple[list[Instruction], int]:
         """The instructions from the result's gradient to that of weights, and the former."""
         inner: list[Instruction] = []
-        is_dropped = False
+        has_dropout = False
         number = slope.operands[0]
         while True:
             step = self._producer(number)
@@ -304,12 +304,12 @@ class AttentionFinder:
             if primitive is matmul:
                 break
             if primitive is dropout:
-                _require(not is_dropped and self._is_same_draw(step, mixture.drop))
-                is_dropped = True
+                _require(not has_dropout and self._is_same_draw(step, mixture.drop))
+                has_dropout = True
             else:
                 _require(primitive in (cast, reshape))
             number = step.operands[0]
-        _require(is_dropped == (mixture.drop is not None))
+        _require(has_dropout == (mixture.drop is not None))
         gradient, values = step.operands
         _require(self._is_transpose_of(values, mixture.product.operands[1]))
         return inner, gradient
@@ -327,7 +327,7 @@ class AttentionFinder:
             return False
         p, scale = ((self._known.constant(d.operands[n]) for d in (drop, other)) for n in (3, 4))
         same_place = drop.operands[1:3] == other.operands[1:3]
-        return same_place and _are_equal(p) and _are_equal(scale) and _drops_whole(drop)
+        return same_place and _are_equal(p) and _are_equal(scale) and _is_full_dropout(drop)
 
     def _score_gradients(
         self, slope: Instruction, scores: Scores
@@ -424,7 +424,7 @@ def _is_of_batches(instruction: Instruction) -> bool:
     return x.ndim > 2 and x.shape[:-2] == y.shape[:-2]
 
 
-def _drops_whole(instruction: Instruction) -> bool:
+def _is_full_dropout(instruction: Instruction) -> bool:
     """Return whether each element is dropped by itself."""
     return not instruction.operation.attributes.get("broadcast_dims", ())
 
@@ -448,7 +448,7 @@ def _reads_weights(number: int) -> Callable[[Instruction], bool]:
         if operation.primitive is reshape:
             return operation.in_specs[0].shape[-2:] == operation.out_specs[0].shape[-2:]
         if operation.primitive is dropout:
-            return _drops_whole(instruction)
+            return _is_full_dropout(instruction)
         return operation.primitive in (cast, matmul)
 
     return reads

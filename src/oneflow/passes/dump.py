@@ -14,8 +14,8 @@ from oneflow.program.printer import format_program
 
 def dump_callback(name: str) -> PassObserver | None:
     """An observer that dumps the passes of program `name` that the environment names, or None."""
-    selected = {word.strip() for word in DEBUG_PASS.read().split(",") if word.strip()}
-    names = [dumped_pass.name for dumped_pass in PASSES]
+    selected = {name.strip() for name in DEBUG_PASS.read().split(",") if name.strip()}
+    names = [entry.name for entry in PASSES]
     unknown = sorted(selected - {"ALL", *names})
     if unknown:
         warnings.warn(

@@ -157,9 +157,9 @@ class _ProductBuilder(ProgramBuilder):
             else:
                 operands = [self._transposed(left), gradient]
                 order, labels = (*batch, summed, column), product.right
-            (made,) = self.apply(matmul, operands, {}, scope)
-            self.sources[made] = instruction.results.start
-            self.new[result] = self._moved_to(made, order, labels)
+            (product_gradient,) = self.apply(matmul, operands, {}, scope)
+            self.sources[product_gradient] = instruction.results.start
+            self.new[result] = self._moved_to(product_gradient, order, labels)
 
     def _operands(self, instruction: Instruction, product: Product) -> tuple[int, int]:
         """Both operands in the order of `matmul`."""

@@ -44,9 +44,9 @@ class _Merging:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        readers = Counter(n for i in program.instructions for n in i.operands)
-        readers.update(program.outputs)
-        self._readers = readers
+        uses = Counter(n for i in program.instructions for n in i.operands)
+        uses.update(program.outputs)
+        self._readers = uses
         # In order, by the number of the first result.
         self._instructions: dict[int, Instruction] = {}
         # Values that are others.

@@ -114,12 +114,12 @@ def _call(found: WrittenAttention, known: KnownValues) -> _Call | None:
     hidden = [mask for mask in masks if not mask.is_added and mask.fill <= least]
     causal = next((mask for mask in hidden if _is_causal(found.scores, mask, known)), None)
     masks = tuple(mask for mask in masks if mask is not causal)
-    fills = {mask.fill for mask in masks if not mask.is_added}
+    fill_values = {mask.fill for mask in masks if not mask.is_added}
     is_added = any(mask.is_added for mask in masks)
-    if len(found.scores.masks) > 1 and not _are_one(fills, causal is not None, is_added):
+    if len(found.scores.masks) > 1 and not _are_one(fill_values, causal is not None, is_added):
         return None
     # A query without a key gets gradients through a sum, and none through a choice.
-    if is_added and fills and found.gradients is not None:
+    if is_added and fill_values and found.gradients is not None:
         return None
     attributes = {
         "scale": found.scores.scale,
@@ -128,16 +128,16 @@ def _call(found: WrittenAttention, known: KnownValues) -> _Call | None:
         "mask_gradient": False,
         "grouped": False,
         "written": True,
-        "fill": -math.inf if is_added or not fills else fills.pop(),
+        "fill": -math.inf if is_added or not fill_values else fill_values.pop(),
     }
     return _Call(found, attributes, masks)
 
 
-def _are_one(fills: set[float], causal: bool, is_added: bool) -> bool:
-    """Return whether one mask can say what several do; `fills` are those of truth values."""
+def _are_one(fill_values: set[float], causal: bool, is_added: bool) -> bool:
+    """Return whether one mask can say what several do; `fill_values` are those of truth values."""
     if causal:
-        return fills <= {-math.inf}
-    return len(fills) < 2 and not (is_added and any(fill > LOWEST for fill in fills))
+        return fill_values <= {-math.inf}
+    return len(fill_values) < 2 and not (is_added and any(fill > LOWEST for fill in fill_values))
 
 
 def _is_causal(scores: Scores, mask: Mask, known: KnownValues) -> bool:
@@ -185,13 +185,13 @@ class _AttentionBuilder(ProgramBuilder):
     def _append_forward(self, call: _Call) -> None:
         found = call.found
         product = found.mixture.product
-        lead = found.softmax.operation.out_specs[0].shape[:-2]
+        batch_shape = found.softmax.operation.out_specs[0].shape[:-2]
         scope = product.scope
         query, key = found.scores.product.operands
         operands = [
-            self._with_lead(self.new[query], lead, scope),
-            self._with_lead(self._transposed(self.new[key], scope), lead, scope),
-            self._with_lead(self.new[product.operands[1]], lead, scope),
+            self._with_batch_shape(self.new[query], batch_shape, scope),
+            self._with_batch_shape(self._transposed(self.new[key], scope), batch_shape, scope),
+            self._with_batch_shape(self.new[product.operands[1]], batch_shape, scope),
             *self._draw_numbers(found, scope),
             *self._mask(call, scope),
         ]
@@ -269,8 +269,8 @@ class _AttentionBuilder(ProgramBuilder):
         perm = (*range(ndim - 2), ndim - 1, ndim - 2)
         return self.apply(transpose, [number], {"perm": perm}, scope)[0]
 
-    def _with_lead(self, number: int, lead: tuple[int, ...], scope: str) -> int:
-        return self._with_shape(number, (*lead, *self.specs[number].shape[-2:]), scope)
+    def _with_batch_shape(self, number: int, batch_shape: tuple[int, ...], scope: str) -> int:
+        return self._with_shape(number, (*batch_shape, *self.specs[number].shape[-2:]), scope)
 
     def _with_shape(self, number: int, shape: tuple[int, ...], scope: str) -> int:
         if self.specs[number].shape == shape:
@@ -290,5 +290,5 @@ def _first_reader(found: WrittenAttention) -> int:
     gradients = found.gradients
     if gradients is None:
         return -1
-    readers = [i for i in gradients.inner if gradients.result in i.operands]
-    return min(instruction.results.start for instruction in readers)
+    users = [i for i in gradients.inner if gradients.result in i.operands]
+    return min(instruction.results.start for instruction in users)

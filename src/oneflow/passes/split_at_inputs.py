@@ -44,12 +44,12 @@ def split_at_inputs(program: Program, inputs: Collection[int], outputs: int) -> 
     residuals = sorted(computed & read)
     numbers = range(len(program.inputs))
     return SplitProgram(
-        _renumbered(program, known, numbers, (*program.outputs[:outputs], *residuals)),
-        _renumbered(program, unknown, (*numbers, *residuals), program.outputs[outputs:]),
+        _with_numbers(program, known, numbers, (*program.outputs[:outputs], *residuals)),
+        _with_numbers(program, unknown, (*numbers, *residuals), program.outputs[outputs:]),
     )
 
 
-def _renumbered(
+def _with_numbers(
     program: Program,
     instructions: Sequence[Instruction],
     inputs: Sequence[int],

@@ -74,10 +74,10 @@ def performance_text(
 ) -> str:
     """The performance of a plan in a sentence; the arguments are those of `performance_of`."""
     performance = performance_of(contents, tokens, price)
-    speed, utilization, *cost = performance.cells
+    tokens_per_second, utilization, *cost = performance.cells
     costs = f"; a million tokens cost {cost[0]}" if cost else ""
     return (
-        f"{performance.tokens:,} tokens a step, {speed} tokens/s, {utilization} of the operations "
+        f"{performance.tokens:,} tokens a step, {tokens_per_second} tokens/s, {utilization} of the operations "
         f"that {_chip(contents).name} computes in bfloat16 (MFU){costs}"
     )
 
@@ -98,7 +98,7 @@ def _tokens(contents: PlanContents) -> int:
 
 
 @dataclass(frozen=True)
-class ComparedPlan:
+class PlanSummary:
     """One line of a comparison.
 
     Attributes:
@@ -146,7 +146,7 @@ def compare(
     make: Callable[[Mapping[str, str]], PlanContents],
     tokens: int | None = None,
     price: float | None = None,
-) -> list[ComparedPlan]:
+) -> list[PlanSummary]:
     """Plan every combination of arguments; one that cannot be planned says why not.
 
     Args:
@@ -156,21 +156,21 @@ def compare(
         price: as in `performance_of`.
     """
     first = combinations[0]
-    varied = [name for name in first if len({given[name] for given in combinations}) > 1]
+    varying = [name for name in first if len({given[name] for given in combinations}) > 1]
     plans = []
     for options in combinations:
-        shown = {name: options[name] for name in varied or first}
+        changed_options = {name: options[name] for name in varying or first}
         try:
             contents = make(options)
         except Exception as error:  # The function that makes the plan raises what it likes.
-            plans.append(ComparedPlan(shown, None, f"{type(error).__name__}: {error}"))
+            plans.append(PlanSummary(changed_options, None, f"{type(error).__name__}: {error}"))
             continue
         performance = performance_of(contents, tokens, price)
-        plans.append(ComparedPlan(shown, contents, "", performance))
+        plans.append(PlanSummary(changed_options, contents, "", performance))
     return plans
 
 
-def comparison_text(plans: Sequence[ComparedPlan], names: bool = False) -> str:
+def comparison_text(plans: Sequence[PlanSummary], names: bool = False) -> str:
     """A comparison as a table.
 
     Args:
@@ -178,9 +178,9 @@ def comparison_text(plans: Sequence[ComparedPlan], names: bool = False) -> str:
         names: say which is the fastest of those that fit, and put the fastest first.
     """
     ordered = sorted(plans, key=lambda plan: (not plan.fits, plan.seconds)) if names else plans
-    has_price = any(plan.performance and plan.performance.price is not None for plan in plans)
+    has_cost = any(plan.performance and plan.performance.price is not None for plan in plans)
     columns = [*plans[0].options, "memory", "fits", "computing", "exchanging", "sends", "a step"]
-    columns += ["tokens/s", "MFU", *(["per million"] if has_price else [])]
+    columns += ["tokens/s", "MFU", *(["per million"] if has_cost else [])]
     lines = table_lines(columns, [_cells(plan) for plan in ordered])
     lines += [f"{_text(plan.options)}: {plan.problem}" for plan in ordered if plan.problem]
     if names:
@@ -194,7 +194,7 @@ def _text(options: Mapping[str, str]) -> str:
     return " ".join(f"{name}={value}" for name, value in options.items())
 
 
-def _cells(plan: ComparedPlan) -> list[str]:
+def _cells(plan: PlanSummary) -> list[str]:
     if plan.contents is None or plan.performance is None:
         return [*plan.options.values(), "cannot be planned"]
     estimate = plan.contents.estimate

@@ -23,7 +23,7 @@ _FREE = frozenset(
 # Copies that run beside kernels.
 _COPIES = frozenset(["copy-start", "slice-start"])
 # A custom call of TPUs for arrays that lie one behind the other, which does nothing.
-_NOTHING = 'custom_call_target="ConcatBitcast"'
+_NOOP_TARGET = 'custom_call_target="ConcatBitcast"'
 # Instructions that read as much of an operand as they return.
 _SLICES = frozenset(["slice", "dynamic-slice", "gather"])
 
@@ -51,7 +51,7 @@ def account_of(hlo: str) -> ProgramAccount:
     """Return the account of a compiled program."""
     computations, entry = computations_of(hlo)
     kernels = total = asynchronous = flops = 0
-    for instruction, computation, runs in _launches(computations, entry, 1):
+    for instruction, computation, runs in _kernels_of(computations, entry, 1):
         kernels += runs * (instruction.opcode not in _COPIES)
         asynchronous += runs * _is_asynchronous(instruction)
         total += runs * _accessed(instruction, computation, computations)
@@ -79,7 +79,7 @@ def _is_asynchronous(instruction: HloInstruction) -> bool:
     return bool(started) and kind in COLLECTIVES and '"is_sync":true' not in instruction.text
 
 
-def _launches(
+def _kernels_of(
     computations: dict[str, dict[str, HloInstruction]], name: str, runs: int
 ) -> Iterator[tuple[HloInstruction, dict[str, HloInstruction], int]]:
     """The instructions that are kernels, with their computation and how often each runs.
@@ -90,15 +90,17 @@ def _launches(
     for instruction in instructions.values():
         if instruction.opcode == "conditional":
             branches = [
-                list(_launches(computations, called, runs)) for called in instruction.called
+                list(_kernels_of(computations, called, runs)) for called in instruction.called
             ]
             yield from min(branches, key=lambda branch: _total(branch, computations))
         elif instruction.opcode in ("while", "call"):
             trips = _TRIPS.search(instruction.text)
             for called in instruction.called:
                 if called in computations:
-                    yield from _launches(computations, called, runs * int(trips[1] if trips else 1))
-        elif instruction.opcode not in _FREE and _NOTHING not in instruction.text:
+                    yield from _kernels_of(
+                        computations, called, runs * int(trips[1] if trips else 1)
+                    )
+        elif instruction.opcode not in _FREE and _NOOP_TARGET not in instruction.text:
             yield instruction, instructions, runs
 
 

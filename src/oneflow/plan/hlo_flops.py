@@ -17,7 +17,7 @@ from oneflow.plan.hlo_instruction import HloInstruction, shapes_of
 
 Computation = Mapping[str, HloInstruction]
 
-_CONTRACTED = re.compile(r'lhs_contracting_dim(?:s|ensions"?)[=:][{\[]([\d,"\s]*)[}\]]')
+_CONTRACTING_DIMS = re.compile(r'lhs_contracting_dim(?:s|ensions"?)[=:][{\[]([\d,"\s]*)[}\]]')
 _LABELS = re.compile(r"dim_labels=(\w+)_(\w+)->(\w+)")
 _WINDOW = re.compile(r"window=\{([^}]*)\}")
 _TARGET = re.compile(r'custom_call_target="([^"]+)"')
@@ -30,14 +30,14 @@ def flops_of_kernel(
     instruction: HloInstruction, computation: Computation, computations: Mapping[str, Computation]
 ) -> int:
     """The operations of an instruction's products, and of those of the computations it calls."""
-    flops = _own_flops(instruction, computation)
+    flops = _flops_of(instruction, computation)
     for name in instruction.called:
         body = computations.get(name, {})
         flops += sum(flops_of_kernel(inner, body, computations) for inner in body.values())
     return flops
 
 
-def _own_flops(instruction: HloInstruction, computation: Computation) -> int:
+def _flops_of(instruction: HloInstruction, computation: Computation) -> int:
     if instruction.opcode == "dot":
         return _product_flops(instruction, computation)
     if instruction.opcode == "convolution":
@@ -72,10 +72,10 @@ def _shape(name: str, computation: Computation) -> tuple[int, ...]:
 
 def _product_flops(instruction: HloInstruction, computation: Computation) -> int:
     left = _shape(instruction.operands[0], computation)
-    match = _CONTRACTED.search(instruction.text)
+    match = _CONTRACTING_DIMS.search(instruction.text)
     dims = [int(dim) for dim in re.findall(r"\d+", match[1])] if match else []
-    contracted = math.prod(left[dim] for dim in dims)
-    return 2 * math.prod(shapes_of(instruction.shapes)[0]) * contracted
+    inner = math.prod(left[dim] for dim in dims)
+    return 2 * math.prod(shapes_of(instruction.shapes)[0]) * inner
 
 
 def _convolution_flops(
@@ -89,13 +89,13 @@ def _convolution_flops(
         "result": shapes_of(instruction.shapes)[0],
     }
     given, kernel, output = (
-        dict(zip(letters, shapes[name], strict=True))
-        for letters, name in zip(labels.groups(), names, strict=True)
+        dict(zip(label, shapes[name], strict=True))
+        for label, name in zip(labels.groups(), names, strict=True)
     )
     fields = dict(part.split("=") for part in window[1].split()) if window else {}
     pairs = 1
-    for number, letter in enumerate(sorted(letter for letter in output if letter.isdigit())):
-        pairs *= _pairs(given[letter], kernel[letter], output[letter], fields, number)
+    for number, char in enumerate(sorted(char for char in output if char.isdigit())):
+        pairs *= _pairs(given[char], kernel[char], output[char], fields, number)
     return 2 * output["b"] * output["f"] * kernel["i"] * pairs
 
 

@@ -120,8 +120,8 @@ def _split_type(text: str) -> tuple[str, str]:
 
 def _until_closed(text: str) -> str:
     depth = 1
-    for index, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
+    for index, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
         if not depth:
             return text[:index]
     return text

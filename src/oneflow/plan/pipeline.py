@@ -79,8 +79,8 @@ class PipelinePlan:
     @property
     def parts(self) -> tuple[float, float]:
         """The time that the stage with most work computes, and the rest of the step."""
-        computing = max(stage.seconds[0] for stage in self.stages)
-        return computing, self.seconds - computing
+        compute = max(stage.seconds[0] for stage in self.stages)
+        return compute, self.seconds - compute
 
     def model(self) -> CostEstimate:
         """The model's estimate of the whole; see `_of_all`."""

@@ -110,16 +110,16 @@ def _chip_rows(contents: PlanContents) -> list[list[str]]:
     chip, work, xla = contents.chip, contents.work, contents.xla
     if chip is None or work is None or xla is None:
         return []
-    asynchronous = [
+    async_collectives = [
         ["  of the collectives, beside kernels", "", str(work.asynchronous)],
         ["  kernels beside collectives", "", str(work.overlapped)],
     ]
-    fits = "yes" if xla.memory.peak <= chip.memory else "no"
+    has_memory = "yes" if xla.memory.peak <= chip.memory else "no"
     return [
         ["runs kernels", "", str(work.kernels)],
         ["  which read and write", "", bytes_text(work.bytes)],
-        *(asynchronous if xla.collectives else []),
-        [f"fits into {bytes_text(chip.memory)}", "", fits],
+        *(async_collectives if xla.collectives else []),
+        [f"fits into {bytes_text(chip.memory)}", "", has_memory],
     ]
 
 

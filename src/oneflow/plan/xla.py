@@ -83,15 +83,15 @@ def collectives_in(hlo: str) -> Iterator[CollectiveTotal]:
         group = _group_size(rest)
         result_bytes = bytes_of(result)
         if kind == "all-reduce":
-            contributed, transferred = result_bytes, 2 * result_bytes * (group - 1) / group
+            input_bytes, wire_bytes = result_bytes, 2 * result_bytes * (group - 1) / group
         elif kind == "all-gather":
-            contributed, transferred = result_bytes / group, result_bytes * (group - 1) / group
+            input_bytes, wire_bytes = result_bytes / group, result_bytes * (group - 1) / group
         elif kind == "reduce-scatter":
-            contributed, transferred = result_bytes * group, result_bytes * (group - 1)
+            input_bytes, wire_bytes = result_bytes * group, result_bytes * (group - 1)
         else:
-            contributed, transferred = result_bytes, result_bytes * (group - 1) / group
+            input_bytes, wire_bytes = result_bytes, result_bytes * (group - 1) / group
         if group > 1:
-            yield CollectiveTotal(kind, group, 1, contributed, transferred)
+            yield CollectiveTotal(kind, group, 1, input_bytes, wire_bytes)
 
 
 def _group_size(text: str) -> int:

@@ -37,7 +37,7 @@ SCATTER_REDUCTIONS: dict[str, str | None] = {
         for combine in ("add", "sub", "mul", "min", "max")
     },
 }
-_COMBINING = frozenset(name for name, combine in SCATTER_REDUCTIONS.items() if combine)
+_REDUCING_SCATTERS = frozenset(name for name, combine in SCATTER_REDUCTIONS.items() if combine)
 # Nothing is computed: elements are moved, repeated or converted.
 MOVES = VIEWS | {
     "broadcast_in_dim",
@@ -54,7 +54,7 @@ MOVES = VIEWS | {
     "reduce_precision",
 }
 # They read more elements than they produce.
-REDUCTIONS = _COMBINING | {
+REDUCTIONS = _REDUCING_SCATTERS | {
     "argmax",
     "argmin",
     "cumlogsumexp",

@@ -422,8 +422,8 @@ def _vjp_primitive(primitive: Primitive) -> Primitive:
     """The gradient as a primitive, with lowerings where those of the primitive are for it, too."""
     vjp = Primitive(f"{primitive.name}_vjp", _vjp_of(primitive.impl), vjp_of=primitive)
     for platform in primitive.differentiated_lowerings:
-        differentiated = vjp.lowering(platform, differentiate=True)
-        differentiated(_vjp_of(primitive.lowerings[platform]))
+        gradient_lowering = vjp.lowering(platform, differentiate=True)
+        gradient_lowering(_vjp_of(primitive.lowerings[platform]))
     return vjp
 
 

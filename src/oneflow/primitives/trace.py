@@ -86,7 +86,7 @@ class Trace:
         other._arrays = self.arrays
         return other
 
-    def serves(self, other: Trace) -> bool:
+    def is_valid_for(self, other: Trace) -> bool:
         """Return True if another trace, for its own sizes, would have been this one."""
         return other.environment is not None and self.at(other.environment.given) is not None
 
@@ -94,7 +94,7 @@ class Trace:
     def arrays(self) -> frozenset[tuple[tuple[Any, ...], Any]]:
         """Shapes, which may be symbolic, and dtypes of what its steps make and return."""
         if self._arrays is None:
-            avals = (*[outvar.aval for outvar in self.jaxpr.outvars], *_made_in(self.jaxpr))
+            avals = (*[outvar.aval for outvar in self.jaxpr.outvars], *_values_in(self.jaxpr))
             self._arrays = frozenset([(aval.shape, aval.dtype) for aval in avals])
         return self._arrays
 
@@ -195,11 +195,11 @@ def linear_solver(params: Mapping[str, Any], operands: Sequence[Any]) -> tuple[A
     return params["jaxprs"].solve, [*constants, *operands[sum(counts) :]]
 
 
-def _made_in(jaxpr: Any) -> Iterator[Any]:
+def _values_in(jaxpr: Any) -> Iterator[Any]:
     for equation in jaxpr.eqns:
         yield from (outvar.aval for outvar in equation.outvars)
         for body in sub_jaxprs(equation):
-            yield from _made_in(body)
+            yield from _values_in(body)
 
 
 def sub_jaxprs(equation: Any) -> list[Any]:

@@ -66,14 +66,14 @@ class TraceCache:
             traces = self.by_kind.setdefault(kind, [])
             if traces is None:
                 continue
-            call_trace = next(filter(None, (earlier.at(sizes) for earlier in traces)), None)
+            call_trace = next(filter(None, (cached.at(sizes) for cached in traces)), None)
             if call_trace is not None:
                 break
             shared = self._trace_any_sizes(kind, sizes) if len(traces) < _MAX_TRACES else None
             if shared is not None:
                 # A guard may be a hash table's doing, which compares sizes that have nothing in
                 # common: the new trace may serve what an older one was made for.
-                others = [earlier for earlier in traces if not shared.serves(earlier)]
+                others = [cached for cached in traces if not shared.serves(cached)]
                 traces[:] = [*others, shared]
                 call_trace = shared.at(sizes)
                 break

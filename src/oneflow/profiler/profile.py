@@ -113,7 +113,7 @@ class profile:
         custom_trace_id_callback: Any = None,
         use_cuda: bool | None = None,
     ) -> None:
-        _refuse(
+        _raise_unsupported(
             execution_trace_observer="use `export_chrome_trace`"
             if execution_trace_observer is not None
             else "",
@@ -273,7 +273,7 @@ class profile:
             Path(path).write_text(text, encoding="utf-8")
 
 
-def _refuse(**reasons: str) -> None:
+def _raise_unsupported(**reasons: str) -> None:
     """Raise for the first argument that has a reason."""
     for name, reason in reasons.items():
         if reason:

@@ -14,7 +14,7 @@ from oneflow.runtime.memory import process_bytes
 _NS_PER_US = 1e3
 _METRICS = ("self_cpu_time_total", "cpu_time_total")
 # The characters that separate callers, and a stack from its number.
-_SEPARATORS = str.maketrans(";\t\n", "___")
+_SEPARATOR_TABLE = str.maketrans(";\t\n", "___")
 
 
 class MemoryUse(NamedTuple):
@@ -43,11 +43,11 @@ def bytes_in_use(device_type: str) -> dict[str, int]:
 
 def peak_bytes(uses: Iterable[MemoryUse]) -> dict[str, int]:
     """Return the most bytes by device."""
-    peaks: dict[str, int] = {}
+    peak_by_device: dict[str, int] = {}
     for use in uses:
         for device, number in use.by_device.items():
-            peaks[device] = max(number, peaks.get(device, 0))
-    return peaks
+            peak_by_device[device] = max(number, peak_by_device.get(device, 0))
+    return peak_by_device
 
 
 def trace_entry(timed: TimedEvent, with_shapes: bool, with_flops: bool) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def folded_stacks(events: Iterable[TimedEvent], metric: str) -> str:
     for event in events:
         if event.stack:
             frames = [*reversed(event.stack), event.name]
-            times[";".join(frame.translate(_SEPARATORS) for frame in frames)] += getattr(
+            times[";".join(frame.translate(_SEPARATOR_TABLE) for frame in frames)] += getattr(
                 event, metric
             )
     return "".join(f"{stack} {round(time)}\n" for stack, time in times.items() if round(time))

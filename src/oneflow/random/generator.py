@@ -104,12 +104,12 @@ class _DrawState(threading.local):
     Attributes:
         capture: of the program that is being captured.
         replay: positions of generators from which draws are made again.
-        noted: where generators stood before their first draw, while somebody wants to know.
+        before_draws: where generators stood before their first draw, while somebody wants to know.
     """
 
     capture: DrawCapture | None = None
     replay: Mapping[Generator, _GeneratorState] = MappingProxyType({})
-    noted: dict[Generator, tuple[int, int]] | None = None
+    before_draws: dict[Generator, tuple[int, int]] | None = None
 
 
 _DRAW_STATE = _DrawState()
@@ -149,14 +149,14 @@ def replay_draws(generator: Generator, position: tuple[int, int] | None) -> Iter
 @contextlib.contextmanager
 def note_draws() -> Iterator[dict[Generator, tuple[int, int]]]:
     """Context manager: note which generators this thread draws from, and where they stood."""
-    noted: dict[Generator, tuple[int, int]] = {}
-    before, _DRAW_STATE.noted = _DRAW_STATE.noted, noted
+    before_draws: dict[Generator, tuple[int, int]] = {}
+    before, _DRAW_STATE.before_draws = _DRAW_STATE.before_draws, before_draws
     try:
-        yield noted
+        yield before_draws
     finally:
-        _DRAW_STATE.noted = before
+        _DRAW_STATE.before_draws = before
         if before is not None:
-            before |= noted | before
+            before |= before_draws | before
 
 
 class Generator:
@@ -196,8 +196,8 @@ class Generator:
     def next_stream(self) -> tuple[int, int]:
         """The seed and a stream number that no draw has used yet."""
         current = self._current()
-        if _DRAW_STATE.noted is not None:
-            _DRAW_STATE.noted.setdefault(self, (current.seed, current.stream))
+        if _DRAW_STATE.before_draws is not None:
+            _DRAW_STATE.before_draws.setdefault(self, (current.seed, current.stream))
         with self._lock:
             return current.seed, current.take_stream()
 

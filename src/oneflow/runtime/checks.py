@@ -29,7 +29,7 @@ from oneflow.primitives.operation import Operation
 Undo = Callable[[], None]
 
 # Programs that one thread runs before it has the flag of the latest one sent to the host.
-LOOK_EVERY = 16
+POLL_INTERVAL = 16
 
 
 class ProgramChecks:
@@ -133,7 +133,7 @@ class ThreadChecks:
         self.chained.append(checks)
         if checks.failed is not None:
             self._failed, self._device = checks.failed, device
-        if len(self.chained) >= LOOK_EVERY:
+        if len(self.chained) >= POLL_INTERVAL:
             self.send()
 
     def send(self) -> None:
@@ -161,13 +161,13 @@ class ThreadChecks:
             self._failed, self._device = move_flag(self._failed, device), device
         return self._failed
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Raise the error of a check if the host knows without waiting that one has failed."""
         if self._sent is not None and self._sent[1].is_ready():
             (latest, failed), self._sent = self._sent, None
             if np.asarray(failed)[0]:
                 self.raise_failed()
-            self._forget(latest)
+            self._discard(latest)
         while self.loose and self.loose[0].is_ready:
             if self.loose[0].error() is not None:
                 self.raise_failed()
@@ -183,7 +183,7 @@ class ThreadChecks:
         if latest is not None:
             if _is_set(latest.failed):
                 self._raise_chained(undo)
-            self._forget(latest)
+            self._discard(latest)
         loose = list(self.loose)
         self.clear()
         for place, checks in enumerate(loose):
@@ -217,7 +217,7 @@ class ThreadChecks:
             (program for program in reversed(self.chained) if program.failed is not None), None
         )
 
-    def _forget(self, latest: ProgramChecks) -> None:
+    def _discard(self, latest: ProgramChecks) -> None:
         """Forget the programs up to one behind which nothing has failed."""
         while self.chained:
             checks = self.chained.popleft()

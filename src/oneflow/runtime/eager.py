@@ -122,7 +122,7 @@ def flush_all(reason: str) -> None:
     for recorder in list(current.recorders.values()):
         if not recorder.closed:
             recorder.flush(reason)
-    checks.thread_checks().look()
+    checks.thread_checks().poll()
 
 
 def flush_devices(reason: str) -> None:

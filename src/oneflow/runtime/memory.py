@@ -33,11 +33,11 @@ def put(array: np.ndarray | Any, device: Device) -> jax.Array | MetaArray:
     While planning nothing is put anywhere, and nothing ever on ``meta``.
     """
     if isinstance(array, np.ndarray) and not _is_without_values(device):
-        array = own_copy(array)
+        array = writable_copy(array)
     return wrap_array(array, device)
 
 
-def own_copy(array: np.ndarray) -> np.ndarray:
+def writable_copy(array: np.ndarray) -> np.ndarray:
     """A copy that XLA may keep, of large arrays in memory that it uses as it is."""
     return _aligned_copy(array) if array.nbytes >= _LARGE else array.copy()
 

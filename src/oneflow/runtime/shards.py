@@ -20,7 +20,7 @@ from oneflow.compiler.sharding import array_shape, named_sharding, of_dtype, par
 from oneflow.primitives.shard_shapes import mesh_coordinates, shard_shape, shard_slices
 from oneflow.primitives.sharding.partial_sums import sum_identity
 from oneflow.runtime.eager import MetaArray
-from oneflow.runtime.memory import own_copy
+from oneflow.runtime.memory import writable_copy
 
 Coordinate = tuple[int, ...]
 
@@ -59,7 +59,7 @@ def _put_shard(
     # Memory of its own: the array may be donated later, or the shard written to. JAX shares
     # NumPy's whatever `may_alias` says.
     if isinstance(shard, np.ndarray):
-        shard = own_copy(shard)
+        shard = writable_copy(shard)
     return jax.device_put(shard, device, may_alias=False)
 
 

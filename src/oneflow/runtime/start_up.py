@@ -11,7 +11,7 @@ import os
 import threading
 
 from oneflow.base.device import PREPARE_PROCESS
-from oneflow.base.unknown_variables import warn_of_misspelled_variables
+from oneflow.base.unknown_variables import warn_of_unknown_variables
 from oneflow.compiler import persistent_cache
 from oneflow.control_plane.membership import join_job
 from oneflow.runtime.after_fork import disable_xla
@@ -36,7 +36,7 @@ def prepare_process() -> None:
         take_over_omp_threads()
         collect_rarely()
         persistent_cache.enable()
-        warn_of_misspelled_variables()
+        warn_of_unknown_variables()
         if hasattr(os, "register_at_fork"):  # Windows copies no processes
             os.register_at_fork(after_in_child=disable_xla)
 

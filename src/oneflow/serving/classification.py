@@ -32,13 +32,13 @@ def top_classes(
     scores = rows if is_integer else rows.astype(np.float64)
     keys = scores if is_integer else np.where(np.isnan(scores), -np.inf, scores)
     # Backwards twice: the first of several equal ones comes first.
-    rising = np.argsort(keys[:, ::-1], axis=1, kind="stable")
-    order = (keys.shape[1] - 1 - rising[:, ::-1])[:, :count]
-    texts = np.empty(order.shape, np.object_)
+    order_by_key = np.argsort(keys[:, ::-1], axis=1, kind="stable")
+    order = (keys.shape[1] - 1 - order_by_key[:, ::-1])[:, :count]
+    strings = np.empty(order.shape, np.object_)
     for row, indices in enumerate(order):
         for place, index in enumerate(indices):
-            texts[row, place] = _text(scores[row, index], int(index), labels).encode()
-    return texts if has_rows else texts[0]
+            strings[row, place] = _text(scores[row, index], int(index), labels).encode()
+    return strings if has_rows else strings[0]
 
 
 def _text(score: np.generic, index: int, labels: Sequence[str]) -> str:

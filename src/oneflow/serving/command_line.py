@@ -83,8 +83,8 @@ def _run_supervisor(arguments: Sequence[str], options: argparse.Namespace) -> in
     if not options.grpc:
         raise ValueError("--restart needs a fixed port of gRPC, so that clients find it again")
     with open_socket(options.host, options.http) as server_socket:
-        own_arguments = [argument for argument in arguments if argument != "--restart"]
-        return Supervisor(own_arguments, server_socket).run()
+        worker_arguments = [argument for argument in arguments if argument != "--restart"]
+        return Supervisor(worker_arguments, server_socket).run()
 
 
 def _parser() -> argparse.ArgumentParser:

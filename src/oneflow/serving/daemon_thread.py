@@ -22,16 +22,16 @@ async def run_in_daemon_thread(function: Callable[..., T], *arguments: Any) -> T
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
-    def settle(method: Callable[[Any], None], value: Any) -> None:
+    def set_future(method: Callable[[Any], None], value: Any) -> None:
         if not future.done():  # it is done if nobody waits for it any more
             method(value)
 
     def run() -> None:
         try:
-            outcome = future.set_result, function(*arguments)
+            result = future.set_result, function(*arguments)
         except BaseException as error:
-            outcome = future.set_exception, error
-        call_in_loop(loop, settle, *outcome)
+            result = future.set_exception, error
+        call_in_loop(loop, set_future, *result)
 
     threading.Thread(target=run, name=_NAME, daemon=True).start()
     return await future

@@ -79,14 +79,14 @@ def has_batching(config: Any) -> bool:
 
 def has_numbered_tensors(config: Any) -> bool:
     """Return true if what is listed of inputs and outputs is called by places, as ``INPUT_0``."""
-    listed = [
+    names = [
         (kind, fields)
         for kind, fields in (("INPUT", config.input), ("OUTPUT", config.output))
         if fields
     ]
-    return bool(listed) and all(
+    return bool(names) and all(
         {field.name for field in fields} == {f"{kind}_{n}" for n in range(len(fields))}
-        for kind, fields in listed
+        for kind, fields in names
     )
 
 
@@ -150,9 +150,9 @@ def _complete(
     complete.backend = BACKEND
     for fields, tensors in ((complete.input, inputs), (complete.output, outputs)):
         expected = [_tensor_fields(tensor) for tensor in tensors]
-        declared = [(field.name, field.data_type, tuple(field.dims)) for field in fields]
-        if declared and not _matches(sorted(declared), sorted(expected)):
-            raise ConfigError(f"the configuration of `{name}` has {declared}, its graph {expected}")
+        specs = [(field.name, field.data_type, tuple(field.dims)) for field in fields]
+        if specs and not _matches(sorted(specs), sorted(expected)):
+            raise ConfigError(f"the configuration of `{name}` has {specs}, its graph {expected}")
         labels = {field.name: getattr(field, "label_filename", "") for field in fields}
         del fields[:]
         for tensor_name, data_type, dims in expected:
@@ -173,13 +173,13 @@ def _tensor_fields(tensor: TensorMetadata) -> tuple[str, int, tuple[int, ...]]:
     return tensor.name, number, tensor.shape
 
 
-def _matches(declared: list, expected: list) -> bool:
+def _matches(specs: list, expected: list) -> bool:
     """Return true if tensors of a configuration are the graph's; -1 stands for any size."""
-    return len(declared) == len(expected) and all(
+    return len(specs) == len(expected) and all(
         (name, dtype) == of_graph[:2]
         and len(shape) == len(of_graph[2])
         and all(a in (b, -1) for a, b in zip(shape, of_graph[2], strict=True))
-        for (name, dtype, shape), of_graph in zip(declared, expected, strict=True)
+        for (name, dtype, shape), of_graph in zip(specs, expected, strict=True)
     )
 
 

@@ -77,9 +77,7 @@ class PromptReader:
         """
         assert self.state is not None
         position = self._position
-        token_lists = [
-            [] if reading is None else reading.request.tokens for reading in self._sequences
-        ]
+        token_lists = [[] if state is None else state.request.tokens for state in self._sequences]
         chunk = self._graph.chunk_for(max(map(len, token_lists)) - position)
         parts = [list(tokens[position : position + chunk]) for tokens in token_lists]
         logits = self._graph.read(

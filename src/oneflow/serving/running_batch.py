@@ -55,8 +55,8 @@ class RunningBatch:
             return
         if present:
             capacity = max(capacity, state.capacity if places >= state.places else 0)
-        occupied = [place for place, sequence in enumerate(self._sequences) if sequence is not None]
-        self._state = self._graph.rearrange(state, occupied, places, capacity)
+        used = [place for place, sequence in enumerate(self._sequences) if sequence is not None]
+        self._state = self._graph.rearrange(state, used, places, capacity)
         self._sequences = [*present, *[None] * (places - len(present))]
         self._unneeded_runs = 0
 

@@ -34,7 +34,7 @@ _KEEP_ALIVE = 75.0
 # Seconds between two lines of the log that say the same of connections that cannot be accepted.
 _LOG_INTERVAL = 10.0
 # Turns of the event loop until asyncio has made a connection of a socket that it has accepted.
-_TURNS_OF_A_CONNECTION = 3
+_EVENT_LOOP_CYCLES = 3
 _CLOSED_SOCKET = "Invalid file descriptor: -1"
 
 
@@ -129,7 +129,7 @@ class Server:
         options = self._options
         repository = Repository(self._path)
         http = HttpServer(repository, options.limits, options.token)
-        service = GrpcServer(repository, options.limits, options.token)
+        grpc = GrpcServer(repository, options.limits, options.token)
         try:
             # Requests that wait in a socket since another server died want an answer, which is
             # there when the models are; otherwise health is answered while they are loaded.
@@ -139,7 +139,7 @@ class Server:
             if options.http is not None:
                 await self._start_http(http, options.http)
             if options.grpc is not None:
-                await self._start_grpc(service, options.grpc)
+                await self._start_grpc(grpc, options.grpc)
             if not has_socket:
                 await _unless(stop, repository.load_all())
             if not stop.is_set():
@@ -156,7 +156,7 @@ class Server:
                 started.set()
             await self._poll(repository, stop)
             # Load balancers see it, and send no more, while requests go on.
-            http.is_stopping = service.is_stopping = True
+            http.is_stopping = grpc.is_stopping = True
             logger.info("server draining")
         finally:
             await self._drain(repository)
@@ -185,11 +185,11 @@ class Server:
             context.load_cert_chain(options.certificate, options.private_key)
         create_server = asyncio.get_running_loop().create_server
         if options.http_socket is None:
-            listener = await create_server(runner.server, options.host, port, ssl=context)
+            http_server = await create_server(runner.server, options.host, port, ssl=context)
         else:
-            listener = await create_server(runner.server, sock=options.http_socket, ssl=context)
-        self._closers[-1] = lambda: _close_http(runner, listener)
-        self.http_port = listener.sockets[0].getsockname()[1]
+            http_server = await create_server(runner.server, sock=options.http_socket, ssl=context)
+        self._closers[-1] = lambda: _close_http(runner, http_server)
+        self.http_port = http_server.sockets[0].getsockname()[1]
 
     async def _start_grpc(self, service: GrpcServer, port: int) -> None:
         options = self._options
@@ -230,7 +230,7 @@ class Server:
                 logger.error("repository not read", extra={"reason": str(error)})
 
 
-async def _close_http(runner: web.AppRunner, listener: asyncio.Server) -> None:
+async def _close_http(runner: web.AppRunner, http_server: asyncio.Server) -> None:
     """Answer the requests of HTTP that are there, and close all connections.
 
     Two kinds would stay open otherwise: connections that asyncio has accepted, and not yet handed
@@ -238,25 +238,25 @@ async def _close_http(runner: web.AppRunner, listener: asyncio.Server) -> None:
     """
     loop = asyncio.get_running_loop()
     with contextlib.suppress(NotImplementedError):  # Windows
-        for listening in listener.sockets:
-            loop.remove_reader(listening.fileno())
-        for _ in range(_TURNS_OF_A_CONNECTION):
+        for sock in http_server.sockets:
+            loop.remove_reader(sock.fileno())
+        for _ in range(_EVENT_LOOP_CYCLES):
             await asyncio.sleep(0)
-    listener.close()
+    http_server.close()
     server = runner.server
-    connections = [] if server is None else server.connections
-    transports = [handler.transport for handler in connections]
+    handlers = [] if server is None else server.connections
+    open_sockets = [handler.transport for handler in handlers]
     await runner.cleanup()
-    for transport in filter(None, transports):
-        transport.abort()
+    for open_socket in filter(None, open_sockets):
+        open_socket.abort()
     await asyncio.sleep(0)  # the event loop closes their sockets
 
 
 async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
     """Wait for some work, but no longer than until the server is stopped."""
-    task, stopped = asyncio.create_task(work), asyncio.create_task(stop.wait())
-    await asyncio.wait([task, stopped], return_when=asyncio.FIRST_COMPLETED)
-    stopped.cancel()
+    task, stop_task = asyncio.create_task(work), asyncio.create_task(stop.wait())
+    await asyncio.wait([task, stop_task], return_when=asyncio.FIRST_COMPLETED)
+    stop_task.cancel()
     if task.done():
         task.result()
     task.cancel()

@@ -61,7 +61,7 @@ def _written(out: SparseTensor, result: Tensor, name: str) -> SparseTensor:
     kinds = [(tensor.layout, tuple(tensor.shape), tensor.dtype) for tensor in (out, result)]
     if not isinstance(result, SparseTensor) or kinds[0] != kinds[1]:
         raise operators.refuse(name, f"`out` is {kinds[0]}, the result {kinds[1]}")
-    return out._become(result._parts)
+    return out._replace_parts(result._parts)
 
 
 def _computed(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -87,11 +87,11 @@ def _method(name: str) -> Callable[..., Any]:
     return method
 
 
-def _operator(name: str, reflected: bool) -> Callable[..., Any]:
+def _operator(name: str, is_reverse: bool) -> Callable[..., Any]:
     function = SPARSE_FUNCTIONS[name]
 
     def operator(self: SparseTensor, other: Any) -> Tensor:
-        return function(other, self) if reflected else function(self, other)
+        return function(other, self) if is_reverse else function(self, other)
 
     return operator
 

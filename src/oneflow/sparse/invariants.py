@@ -43,7 +43,7 @@ def check(parts: Parts, *, in_order: bool = True) -> None:
                 f" got {row.min()} to {row.max()}"
             )
     ordered = places[::-1] if parts.layout is Layout.sparse_csc else places
-    if in_order and parts.coalesced and not _rise(ordered):
+    if in_order and parts.coalesced and not _is_sorted(ordered):
         raise RuntimeError("positions must be in order, and occur once each")
 
 
@@ -53,8 +53,8 @@ def check_size(size: Sequence[int], sparse_dims: int, size_of_value: Sequence[in
     Raises:
         RuntimeError: it is not.
     """
-    fits = len(size) == sparse_dims + len(size_of_value)
-    if not fits or tuple(size[sparse_dims:]) != tuple(size_of_value):
+    is_valid = len(size) == sparse_dims + len(size_of_value)
+    if not is_valid or tuple(size[sparse_dims:]) != tuple(size_of_value):
         raise RuntimeError(
             f"`size` must have {sparse_dims} sparse dimensions and those of each of the `values`,"
             f" {tuple(size_of_value)}, got {tuple(size)}"
@@ -81,12 +81,12 @@ def _places(parts: Parts, starts: np.ndarray, others: np.ndarray) -> np.ndarray:
     return np.stack([lines, others] if by_row else [others, lines])
 
 
-def _rise(places: np.ndarray) -> bool:
+def _is_sorted(places: np.ndarray) -> bool:
     """Test if each column is above the one before, first row first."""
     before, after = places[:, :-1], places[:, 1:]
-    unlike = before != after
-    if not unlike.any(0).all():
+    differs = before != after
+    if not differs.any(0).all():
         return False
-    row = unlike.argmax(0)
+    row = differs.argmax(0)
     column = np.arange(row.size)
     return bool((before[row, column] < after[row, column]).all())

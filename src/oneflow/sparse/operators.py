@@ -328,22 +328,20 @@ def log_softmax(input: SparseTensor, dim: int, *, dtype: DType | None = None) ->
     return _normalized(input, dim, dtype, logarithm=True)
 
 
-def _normalized(
-    input: SparseTensor, dim: int, dtype: DType | None, logarithm: bool
-) -> SparseTensor:
+def _normalized(input: SparseTensor, dim: int, dtype: DType | None, is_log: bool) -> SparseTensor:
     coordinate_form = _coordinate_form(input).coalesce()
     values = coordinate_form._values() if dtype is None else coordinate_form._values().to(dtype)
     place, count = wrap_dim(dim, input.ndim), coordinate_form.sparse_dim()
     if place >= count:
         along = place - count + 1
-        normalized = values.log_softmax(along) if logarithm else values.softmax(along)
+        normalized = values.log_softmax(along) if is_log else values.softmax(along)
         return coordinate_form.with_values(normalized)
     index = coordinate_form._indices().clone()
     index[place] = 0
     keys, group = unique(flat_index(index, coordinate_form.shape), return_inverse=True)
     most = reduced_at(group, values.detach(), keys.shape[0], "amax")
-    centred = values - most.index_select(0, group)
-    exponentials = centred.exp()
-    sums = added_at(group, exponentials, keys.shape[0]).index_select(0, group)
-    result = centred - sums.log() if logarithm else exponentials / sums
+    shifted = values - most.index_select(0, group)
+    exp_values = shifted.exp()
+    sums = added_at(group, exp_values, keys.shape[0]).index_select(0, group)
+    result = shifted - sums.log() if is_log else exp_values / sums
     return in_layout(coordinate_form.with_values(result), input)

@@ -252,21 +252,21 @@ class SparseTensor(ComposedTensor):
                 f" {other.layout}, {tuple(other.shape)} for {tuple(self.shape)}"
             )
         values = other._parts.values.detach().to(self.device, self.dtype)
-        return self._become(other.with_values(values)._parts)
+        return self._replace_parts(other.with_values(values)._parts)
 
-    def _become(self, parts: Parts) -> SparseTensor:
+    def _replace_parts(self, parts: Parts) -> SparseTensor:
         """Become a tensor of other parts, as writes in place do.
 
         Raises:
             RuntimeError: the tensor is a leaf whose gradient is asked for.
         """
-        asks = self.is_leaf and self.requires_grad
-        if asks and is_grad_enabled():
+        requires_grad = self.is_leaf and self.requires_grad
+        if requires_grad and is_grad_enabled():
             raise RuntimeError(
                 "a leaf Variable that requires grad is being used in an in-place operation."
             )
         self._parts = parts
-        return self.requires_grad_() if asks else self
+        return self.requires_grad_() if requires_grad else self
 
 
 def sparse(parts: Parts) -> SparseTensor:

@@ -61,7 +61,7 @@ def running_elements(parts: Sequence[tuple[Tensor, Tensor, int, int]]) -> Iterat
         del running[count:]
 
 
-def own_start(tensor: Tensor) -> int:
+def offset_in_storage(tensor: Tensor) -> int:
     """The position in the storage from which offsets of a tensor count; 0 but for elements."""
     return _first_byte(tensor) // tensor.dtype.itemsize if _ELEMENTS.running else 0
 

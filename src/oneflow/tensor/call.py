@@ -71,9 +71,9 @@ def call(primitive: Primitive, *operands: Any, **attributes: Any) -> Any:
 
 # The chain of a view by that of its base, the primitive, the spec of the base, and the numbers and
 # attributes of the view.
-_KNOWN_CHAINS: dict[tuple[Any, ...], ViewChain] = {}
-_MAX_CHAINS = 1 << 14
-OPERATION_TABLES.append(_KNOWN_CHAINS)
+_CHAIN_CACHE: dict[tuple[Any, ...], ViewChain] = {}
+_MAX_CACHE_SIZE = 1 << 14
+OPERATION_TABLES.append(_CHAIN_CACHE)
 # Hashes of the keys that were looked up in vain: a chain is kept when it is wanted again, since one
 # of many positions that a loop goes through once would only cost time.
 _WANTED_ONCE: set[int] = set()
@@ -91,12 +91,12 @@ def apply_view(base: Tensor, view_call: ViewCall) -> Tensor:
     view, chain, key = _new(Tensor), None, None
     if not CASTING:
         key = (base._chain, primitive, value.spec, *numbers, *attributes.items())
-        chain = _KNOWN_CHAINS.get(key)
+        chain = _CHAIN_CACHE.get(key)
     if chain is not None:
         view._value = record(chain.operation, (value, *numbers))
     else:
         view._value = bind(primitive, (value, *numbers), attributes)
-        if key is not None and len(_KNOWN_CHAINS) < _MAX_CHAINS and _is_wanted_again(hash(key)):
+        if key is not None and len(_CHAIN_CACHE) < _MAX_CACHE_SIZE and _is_wanted_again(hash(key)):
             chain = _new_chain(base._chain, value, view_call)
     return join(view, base, view_call, chain)
 
@@ -104,7 +104,7 @@ def apply_view(base: Tensor, view_call: ViewCall) -> Tensor:
 def _is_wanted_again(key_hash: int) -> bool:
     if key_hash in _WANTED_ONCE:
         return True
-    if len(_WANTED_ONCE) >= _MAX_CHAINS:
+    if len(_WANTED_ONCE) >= _MAX_CACHE_SIZE:
         _WANTED_ONCE.clear()
     _WANTED_ONCE.add(key_hash)
     return False
@@ -117,5 +117,5 @@ def _new_chain(before: ViewChain, base: Value, view_call: ViewCall) -> ViewChain
     chain.operation = known_operation(primitive, (base, *numbers), attributes)
     if chain.operation is not None and all(type(number) is int for number in numbers):
         chain.is_kept = True
-        _KNOWN_CHAINS[before, primitive, base.spec, *numbers, *attributes.items()] = chain
+        _CHAIN_CACHE[before, primitive, base.spec, *numbers, *attributes.items()] = chain
     return chain

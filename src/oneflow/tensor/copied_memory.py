@@ -47,10 +47,10 @@ def copy_memory(result: Tensor, tensor: Tensor, memo: dict[Any, Any]) -> None:
         return
     if root is None:
         root = memo[key] = wrap(family.storage.value.alias())
-    become_part(result, root, view_calls)
+    as_part(result, root, view_calls)
 
 
-def become_part(result: AnyTensor, root: Tensor, view_calls: Chain) -> AnyTensor:
+def as_part(result: AnyTensor, root: Tensor, view_calls: Chain) -> AnyTensor:
     """Make `result`, which has no values, the detached view of `root` by `view_calls`."""
     with no_grad():
         value = replay(unwrap(root), view_calls)

@@ -16,7 +16,7 @@ from oneflow.primitives.operators.creation import zeros
 from oneflow.tensor.call import wrap
 from oneflow.tensor.copied_memory import (
     Part,
-    become_part,
+    as_part,
     copy_memory,
     is_shared,
     part_of,
@@ -33,9 +33,9 @@ def deep_copy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
 
     Copies of tensors that share memory share memory with each other.
     """
-    earlier_copy = memo.get(id(self))
-    if earlier_copy is not None:
-        return earlier_copy
+    memoized = memo.get(id(self))
+    if memoized is not None:
+        return memoized
     result = memo[id(self)] = Tensor.__new__(Tensor)
     copy_memory(result, self, memo)
     if self.is_leaf:
@@ -84,7 +84,7 @@ def rebuild_without_values(shape: tuple[int, ...], dtype: DType, requires_grad: 
 def rebuild_part(root: Tensor, part: Part, requires_grad: bool) -> Tensor:
     """Rebuild a tensor that shares memory with others while unpickling."""
     view_calls = views_to(part, unwrap(root))
-    return become_part(Tensor.__new__(Tensor), root, view_calls).requires_grad_(requires_grad)
+    return as_part(Tensor.__new__(Tensor), root, view_calls).requires_grad_(requires_grad)
 
 
 def reduce(self: Tensor, protocol: SupportsIndex) -> tuple[Any, ...]:
@@ -95,10 +95,10 @@ def reduce(self: Tensor, protocol: SupportsIndex) -> tuple[Any, ...]:
     The pickle of a global tensor has all values, so that it is complete in itself. Ranks take part
     as in reading it, and hold their parts again when all of them unpickle it.
     """
-    made = _reduce_values(self)
+    reduced = _reduce_values(self)
     if type(self) is Tensor:
-        return made
-    rebuild_values, arguments, *state = made
+        return reduced
+    rebuild_values, arguments, *state = reduced
     return rebuild_as, (type(self), rebuild_values, *arguments), *state
 
 

@@ -272,8 +272,8 @@ def _shapes_and_dtype_of_ranks(local: Any, sharding: Sharding) -> tuple[np.ndarr
 def _raise_different_shardings(sharding: Sharding) -> None:
     """Raise the error of ranks that make different global tensors; a collective of them all."""
     text = repr(sharding).encode()[:_LONGEST_SHARDING].ljust(_LONGEST_SHARDING)
-    everywhere = Placement.all(sharding.placement.type)
-    gathered = all_gather_ints(np.frombuffer(text, np.int64), everywhere)
+    world = Placement.all(sharding.placement.type)
+    gathered = all_gather_ints(np.frombuffer(text, np.int64), world)
     lines = [
         f"\n  rank {rank}: {bytes(line).decode(errors='replace').rstrip()}"
         for rank, line in enumerate(gathered)

@@ -11,7 +11,7 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.view_chain import NO_VIEWS, Chain, ViewCall, is_conjugate, scatter_back, seen_as
 from oneflow.tensor.views import Family, join, share
 
-_MADE_OF_PART = (
+_PART_PRIMITIVES = (
     "A strided view of a detached part of a tensor that requires grad is being modified inplace. "
     "Write to the part itself, or to a copy of the view."
 )
@@ -60,7 +60,7 @@ def join_storage(tensor: Tensor, view_call: ViewCall) -> Tensor:
             # The part has a history, the rest of the storage has none.
             root = scatter_back(root, family.root_chain, family.current())
         family = Family(family.storage, root, family.base, (), family.uncounted)
-        family.refusal = _MADE_OF_PART if is_recorded else ""
+        family.refusal = _PART_PRIMITIVES if is_recorded else ""
     base = wrap(family.current())
     base._family, base._chain, base._seen = family, NO_VIEWS, family.storage.version
     last: Chain = (view_call, (conj, (), {})) if conjugate else (view_call,)

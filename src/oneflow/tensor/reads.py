@@ -13,10 +13,10 @@ class _Reads(threading.local):
     """The arrays that this thread reads.
 
     Attributes:
-        noted: the arrays that were read, while somebody wants to know.
+        arrays: the arrays that were read, while somebody wants to know.
     """
 
-    noted: list[np.ndarray] | None = None
+    arrays: list[np.ndarray] | None = None
 
 
 READS = _Reads()
@@ -25,21 +25,21 @@ READS = _Reads()
 @contextlib.contextmanager
 def note_reads() -> Iterator[list[np.ndarray]]:
     """Context manager: note the values of tensors that this thread reads."""
-    noted: list[np.ndarray] = []
-    before, READS.noted = READS.noted, noted
+    arrays: list[np.ndarray] = []
+    before, READS.arrays = READS.arrays, arrays
     try:
-        yield noted
+        yield arrays
     finally:
-        READS.noted = before
+        READS.arrays = before
         if before is not None:
-            before += noted
+            before += arrays
 
 
 @contextlib.contextmanager
 def ignore_reads() -> Iterator[None]:
     """Context manager: what is read inside makes no difference to anything."""
-    before, READS.noted = READS.noted, None
+    before, READS.arrays = READS.arrays, None
     try:
         yield
     finally:
-        READS.noted = before
+        READS.arrays = before

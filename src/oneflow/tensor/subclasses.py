@@ -197,17 +197,17 @@ class _WithAttributes:
     __dict__ = vars(Tensor)["__dict__"]
 
 
-def _keep_state_apart(cls: Any) -> None:
+def _store_state_separately(cls: Any) -> None:
     """Let `__dict__` of a subclass hold what users set, even if `Tensor` is not its first base."""
-    homes = (vars(kind) for kind in cls.__mro__ if "__dict__" in vars(kind))
-    if next(homes)["__dict__"] is not vars(Tensor)["__dict__"]:
+    dicts = (vars(kind) for kind in cls.__mro__ if "__dict__" in vars(kind))
+    if next(dicts)["__dict__"] is not vars(Tensor)["__dict__"]:
         cls.__bases__ = (_WithAttributes, *cls.__bases__)
 
 
 def prepare(cls: Any, **options: Any) -> None:
     """Give a new subclass methods that ask it, unless it says that it is not asked."""
     super(Tensor, cls).__init_subclass__(**options)
-    _keep_state_apart(cls)
+    _store_state_separately(cls)
     if not asks(cls):
         return
     begin_asking()

@@ -24,9 +24,9 @@ from oneflow.differentiation.hooks import (
     TRANSFORMS,
     UNWRAP,
     WRAP,
-    GradientKeeper,
     HookHandle,
-    move_keeper,
+    RetainedGradient,
+    move_retained_gradient,
 )
 from oneflow.differentiation.node import AccumulateGrad, Node
 from oneflow.differentiation.node_names import shown
@@ -150,8 +150,8 @@ class Tensor(WithState):
             array = recorder.numbers
         else:
             array = read_ready(value) if value.spec.sbp is None else full_array(value)
-        if READS.noted is not None:
-            READS.noted.append(np.asarray(array))
+        if READS.arrays is not None:
+            READS.arrays.append(np.asarray(array))
         return array
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
@@ -358,8 +358,8 @@ class Tensor(WithState):
         if self.is_leaf or self._retains_grad:
             return
         self._retains_grad = True
-        keepers = value.node.ensure_hooks().retained.setdefault(value.output_index, [])
-        keepers.append(GradientKeeper(self, _accumulate))
+        retained = value.node.ensure_hooks().retained.setdefault(value.output_index, [])
+        retained.append(RetainedGradient(self, _accumulate))
 
     @property
     def retains_grad(self) -> bool:
@@ -441,7 +441,7 @@ class Tensor(WithState):
                 "a leaf Variable that requires grad is being used in an in-place operation."
             )
         if self._retains_grad:
-            move_keeper(self, unwrap(self), view._value)
+            move_retained_gradient(self, unwrap(self), view._value)
         self._value, self._family = view._value, view._family
         self._chain, self._seen = view._chain, view._seen
         return self

@@ -235,9 +235,9 @@ def _put_last(base: Value, new: Value, positions: Value) -> Value:
 
     Only that one gets the gradient of the place.
     """
-    nothing = {"shape": base.spec.shape, "dtype": int64, "device": base.spec.device}
+    empty_spec = {"shape": base.spec.shape, "dtype": int64, "device": base.spec.device}
     order = range_integer(1, 1, size=new.spec.numel, dtype=int64, device=new.spec.device)
-    last = scatter_amax(zeros(**nothing), order, positions, dim=0)
+    last = scatter_amax(zeros(**empty_spec), order, positions, dim=0)
     last_values = gather(new, maximum(sub(last, 1), 0), dim=0)
     return where(eq(last, 0), base, last_values)
 

@@ -22,7 +22,7 @@ from weakref import ref
 
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
-from oneflow.differentiation.hooks import move_keeper
+from oneflow.differentiation.hooks import move_retained_gradient
 from oneflow.dispatch.global_call import converted
 from oneflow.primitives.operators.shape import overwrite
 from oneflow.program.value import INFERENCE, Value
@@ -66,7 +66,7 @@ MEMORY_LOCK = threading.RLock()
 # Called with a tensor and its new value before each write.
 WRITE_HOOKS: list[Callable[[Handle, Value], None]] = []
 
-_MADE_WITHOUT_GRAD = (
+_NO_GRAD_TEXT = (
     "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Make "
     "the view and write to it either both inside the no_grad block or both outside."
 )
@@ -254,7 +254,7 @@ def join(view: T, base: Handle, view_call: ViewCall, chain: ViewChain | None = N
         view._seen = storage.version
     else:
         own = start_family(view, base, (view_call,))
-        own.refusal, own.base = _MADE_WITHOUT_GRAD, family.base
+        own.refusal, own.base = _NO_GRAD_TEXT, family.base
     storage.track(value)
     return view
 
@@ -306,7 +306,7 @@ def _read_again(tensor: Handle, family: Family) -> Value:
         marked_like(value, family.value)
         family.storage.track(value)
     if tensor._retains_grad:
-        move_keeper(tensor, tensor._value, value)
+        move_retained_gradient(tensor, tensor._value, value)
     tensor._value, tensor._seen = value, family.storage.version
     return value
 
@@ -351,7 +351,7 @@ def _write(tensor: T, new: Value, view_calls: ViewChain) -> T:
     else:
         _write_to_family(tensor, family, new, view_calls)
     if tensor._retains_grad:
-        move_keeper(tensor, old, tensor._value)
+        move_retained_gradient(tensor, old, tensor._value)
     return tensor
 
 

@@ -60,8 +60,8 @@ def shift_bits(b: GraphBuilder, x: Ref, count: Ref, direction: str) -> Ref:
         # Runtimes choose between numbers of 64 bits, and not between all narrower ones.
         zero, width = b.constant(0, INT64), b.constant(8 * x.dtype.itemsize, INT64)
         below_zero = b.op("Less", places, zero, dtype=BOOL)
-        fits = b.op("And", b.op("Less", places, width, dtype=BOOL), b.op("Not", below_zero))
-        moved = o.where(b, fits, b.cast(moved, INT64), zero)
+        is_valid = b.op("And", b.op("Less", places, width, dtype=BOOL), b.op("Not", below_zero))
+        moved = o.where(b, is_valid, b.cast(moved, INT64), zero)
     return b.cast(b.cast(moved, unsigned), x.dtype)
 
 

@@ -14,7 +14,7 @@ import onnx_ir as ir
 
 from oneflow_onnx.oneflow2onnx.reference import Ref, onnx_type
 from oneflow_onnx.oneflow2onnx.schemas import (
-    computing_type,
+    compute_type,
     require_operator,
     require_result,
     type_parameters,
@@ -112,11 +112,11 @@ class GraphBuilder:
     ) -> list[Ref]:
         """Append a node with several outputs, given by their types; None leaves one out."""
         require_operator(name, self.opset)
-        inputs, restored = self._promoted(name, list(inputs))
+        inputs, cast_back = self._promoted(name, list(inputs))
         while inputs and inputs[-1] is None:
             inputs.pop()
         wide = [
-            None if kind is None else (kind[0], restored.get(place, kind[1]))
+            None if kind is None else (kind[0], cast_back.get(place, kind[1]))
             for place, kind in enumerate(outputs)
         ]
         for place, kind in enumerate(wide):
@@ -207,7 +207,7 @@ class GraphBuilder:
         for place, operand in enumerate(inputs):
             if operand is None:
                 continue
-            dtype = computing_type(name, self.opset, place, operand.dtype)
+            dtype = compute_type(name, self.opset, place, operand.dtype)
             if dtype != operand.dtype:
                 changed[type_names[min(place, len(type_names) - 1)]] = dtype
         if not changed:

@@ -85,8 +85,8 @@ def captures(
                 ) from error
         return step, bool(assumed.found)
 
-    multiples = [sizes, *({**sizes, n: sizes[n] * factor} for n in sizes for factor in _FACTORS)]
-    results = [at(sizes, 0) for sizes in multiples]
+    scaled_sizes = [sizes, *({**sizes, n: sizes[n] * factor} for n in sizes for factor in _FACTORS)]
+    results = [at(sizes, 0) for sizes in scaled_sizes]
     steps = [step for step, _ in results]
     if any(has_failed for _, has_failed in results):
         steps += [at(sizes, capture)[0] for capture in range(1, _NUM_RECORDED)]

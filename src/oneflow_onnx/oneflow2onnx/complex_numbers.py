@@ -148,11 +148,11 @@ def _components(
         return re, [o.filled(b, part.shape, 0, part.dtype) for part in re]
     linear_set = next((linear for linear in sets if places and places <= linear), None)
     if linear_set is not None:
-        imaginary = with_parts(*[1] * len(places))
+        imag = with_parts(*[1] * len(places))
         for place in linear_set - places:
             operand = operands[place]
-            imaginary[place] = o.filled(b, operand.shape, 0, operand.dtype)
-        return write(with_parts(*[0] * len(places))), write(imaginary)
+            imag[place] = o.filled(b, operand.shape, 0, operand.dtype)
+        return write(with_parts(*[0] * len(places))), write(imag)
     if len(places) == 2 and all(frozenset({factor}) in sets for factor in places):
         products = {which: write(with_parts(*which)) for which in ((0, 0), (1, 1), (0, 1), (1, 0))}
         return (

@@ -96,7 +96,7 @@ def emit(
     builder = GraphBuilder(opset)
     emission = Emission(builder)
     values = _inputs(emission, trace, input_names, parameter_names)
-    makers: dict[Ref, tuple[Call, int]] = {}
+    producer_of: dict[Ref, tuple[Call, int]] = {}
     complex_values: set[int] = set()
     for traced in progress(trace.calls):
         complex_values.update(n for n, kind in traced.results if is_complex(kind.dtype))
@@ -109,12 +109,12 @@ def emit(
             traced.attributes,
             [values[number] for number in traced.operands],
             [as_stored(kind) for _, kind in traced.results],
-            makers,
+            producer_of,
         )
         results = _written(emission, traced, call, lowerings)
         for place, ((number, _), ref) in enumerate(zip(traced.results, results, strict=True)):
             values[number] = ref
-            makers.setdefault(ref, (call, place))
+            producer_of.setdefault(ref, (call, place))
     emission.outputs = [
         values[number] if number in values else _number(emission, *trace.numbers[number])
         for number in trace.results

@@ -95,9 +95,9 @@ def _parts(x: Formula) -> tuple[Formula, Formula, Formula]:
     near = small.where(x, 0.0)
     of_small = near * _quotient(near * near, _SMALL)
     between = (small | large).where(1.0, size)  # NaN stays
-    far = large.where(size, 4.0)
-    share = 1 / (far * far)
-    of_large = (1 / math.sqrt(math.pi) - share * _quotient(share, _LARGE)) / far
+    clamped = large.where(size, 4.0)
+    share = 1 / (clamped * clamped)
+    of_large = (1 / math.sqrt(math.pi) - share * _quotient(share, _LARGE)) / clamped
     scaled = large.where(of_large, _quotient(between, _MIDDLE))
     return small, of_small, (-size * size).exp() * scaled
 

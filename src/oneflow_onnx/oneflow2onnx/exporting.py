@@ -21,7 +21,7 @@ from oneflow_onnx.oneflow2onnx.capturing import ExportedModel, exported_model, m
 from oneflow_onnx.oneflow2onnx.emission import Emission, emit
 from oneflow_onnx.oneflow2onnx.errors import OpsetError, UnsupportedOperatorsError
 from oneflow_onnx.oneflow2onnx.lowering import LOWERINGS, Lowering
-from oneflow_onnx.oneflow2onnx.schemas import OLDEST_OPSET, newest_opset
+from oneflow_onnx.oneflow2onnx.schemas import MIN_OPSET, latest_opset
 from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError, Size
 from oneflow_onnx.oneflow2onnx.trace import Trace, merged_trace
 
@@ -140,10 +140,10 @@ def _log_counts(trace: Trace, emission: Emission) -> None:
 
 
 def _check_opset(opset: int | None) -> None:
-    latest = newest_opset()
-    if opset is not None and not OLDEST_OPSET <= opset <= latest:
+    latest = latest_opset()
+    if opset is not None and not MIN_OPSET <= opset <= latest:
         raise OpsetError(
-            f"`opset` must be from {OLDEST_OPSET} to {latest}, which is the newest that the "
+            f"`opset` must be from {MIN_OPSET} to {latest}, which is the newest that the "
             f"installed onnx knows, got {opset}"
         )
 

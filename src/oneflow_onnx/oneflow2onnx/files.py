@@ -119,12 +119,12 @@ def _write_content(model: ir.Model, file: BinaryIO) -> None:
 
 def _tensor_head(tensor: ir.TensorProtocol) -> bytes:
     """The bytes of an initializer of a graph up to its data, which end it."""
-    described = onnx.TensorProto(
+    header = onnx.TensorProto(
         name=tensor.name, data_type=int(tensor.dtype), dims=tensor.shape.numpy()
     ).SerializeToString()
-    described += _field(onnx.TensorProto.RAW_DATA_FIELD_NUMBER, tensor.nbytes)
-    size = len(described) + tensor.nbytes
-    return _field(onnx.GraphProto.INITIALIZER_FIELD_NUMBER, size) + described
+    header += _field(onnx.TensorProto.RAW_DATA_FIELD_NUMBER, tensor.nbytes)
+    size = len(header) + tensor.nbytes
+    return _field(onnx.GraphProto.INITIALIZER_FIELD_NUMBER, size) + header
 
 
 def _field(number: int, size: int) -> bytes:

@@ -47,8 +47,8 @@ def digamma(x: Formula) -> Formula:
     upper = y.log() - 0.5 / y + series - steps
     share = x - x.apply("Floor")
     lower = upper - math.pi / (share * math.pi).apply("Tan")
-    pole = low & share.equals(0)
-    return pole.where(math.nan, low.where(lower, upper))
+    is_singular = low & share.equals(0)
+    return is_singular.where(math.nan, low.where(lower, upper))
 
 
 def zeta(s: Formula, q: Formula) -> Formula:

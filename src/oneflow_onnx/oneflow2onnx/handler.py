@@ -26,7 +26,7 @@ from oneflow.primitives.registry import PRIMITIVES
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, Lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
-from oneflow_onnx.oneflow2onnx.schemas import newest_opset
+from oneflow_onnx.oneflow2onnx.schemas import latest_opset
 
 _Operand = TypeVar("_Operand")
 # A handler: its function, the ONNX operator that it makes, and further arguments.
@@ -115,7 +115,7 @@ class flow_op:
 
 def registered_handlers(opset: int | None) -> dict[str, Lowering]:
     """The handlers that users have registered, as lowerings."""
-    return {name: _lowering_of(name) for name in flow_op.CreateMapping(opset or newest_opset())}
+    return {name: _lowering_of(name) for name in flow_op.CreateMapping(opset or latest_opset())}
 
 
 def _lowering_of(name: str) -> Lowering:

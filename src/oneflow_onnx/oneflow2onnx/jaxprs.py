@@ -139,23 +139,23 @@ def _scan(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list
     length = merge([equation.params["length"] for equation in equations], "the length of a loop")
     fixed, num_carry = scan_counts(params)
     first = fixed + num_carry
-    constants, carry, scanned = sources[:fixed], sources[fixed:first], sources[first:]
-    bodies = [equation.params["jaxpr"] for equation in equations]
+    constants, carry, xs = sources[:fixed], sources[fixed:first], sources[first:]
+    body_jaxprs = [equation.params["jaxpr"] for equation in equations]
 
     def step(inputs: list[Ref]) -> list[Ref]:
-        return _inlined(b, bodies, [*constants, *inputs])
+        return _inlined(b, body_jaxprs, [*constants, *inputs])
 
-    if isinstance(length, int) and (length <= _MAX_ITERATIONS or not scanned):
+    if isinstance(length, int) and (length <= _MAX_ITERATIONS or not xs):
         order = range(length - 1, -1, -1) if params["reverse"] else range(length)
-        return _unrolled(b, step, carry, scanned, order)
+        return _unrolled(b, step, carry, xs, order)
     rows = [
         (
             merge([tuple(variable.aval.shape) for variable in same], "a shape"),
             np.dtype(same[0].aval.dtype),
         )
-        for same in zip(*(body.jaxpr.outvars[num_carry:] for body in bodies), strict=True)
+        for same in zip(*(body.jaxpr.outvars[num_carry:] for body in body_jaxprs), strict=True)
     ]
-    return scan(b, carry, scanned, rows, length, params["reverse"], step)
+    return scan(b, carry, xs, rows, length, params["reverse"], step)
 
 
 def _unrolled(
@@ -237,13 +237,13 @@ def _while(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> lis
     ends = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     tested, fixed, carry = sources[: ends[0]], sources[ends[0] : ends[1]], sources[ends[1] :]
     conditions = [equation.params["cond_jaxpr"] for equation in equations]
-    bodies = [equation.params["body_jaxpr"] for equation in equations]
+    body_jaxprs = [equation.params["body_jaxpr"] for equation in equations]
 
     def condition(values: Sequence[Ref]) -> Ref:
         return _inlined(b, conditions, [*tested, *values])[0]
 
     def step(values: list[Ref]) -> list[Ref]:
-        return _inlined(b, bodies, [*fixed, *values])
+        return _inlined(b, body_jaxprs, [*fixed, *values])
 
     batch = range(conditions[0].jaxpr.outvars[0].aval.ndim)
     if not batch:

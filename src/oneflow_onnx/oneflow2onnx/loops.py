@@ -69,7 +69,7 @@ def repeat_while(
 def scan(
     b: GraphBuilder,
     carried: Sequence[Ref],
-    scanned: Sequence[Ref],
+    xs: Sequence[Ref],
     rows: Sequence[tuple[Shape, np.dtype]],
     length: Dim,
     reverse: bool,
@@ -80,21 +80,21 @@ def scan(
     Args:
         b: the builder.
         carried: the values before the first step.
-        scanned: values of which each step takes one row.
+        xs: values of which each step takes one row.
         rows: the type of what each step gives besides.
         length: the number of rows.
         reverse: begin with the last row.
         step: from values and rows to values and rows.
     """
     kinds = [(ref.shape, ref.dtype) for ref in carried]
-    taken = [(ref.shape[1:], ref.dtype) for ref in scanned]
+    taken = [(ref.shape[1:], ref.dtype) for ref in xs]
     graph = b.subgraph("body", [*kinds, *taken], step)
     return b.multiple(
         "Scan",
-        [*carried, *scanned],
+        [*carried, *xs],
         [*kinds, *(((length, *shape), dtype) for shape, dtype in rows)],
         body=graph,
-        num_scan_inputs=len(scanned),
-        scan_input_directions=[int(reverse)] * len(scanned),
+        num_scan_inputs=len(xs),
+        scan_input_directions=[int(reverse)] * len(xs),
         scan_output_directions=[int(reverse)] * len(rows) if rows else None,
     )

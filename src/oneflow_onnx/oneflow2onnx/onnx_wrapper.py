@@ -219,8 +219,8 @@ class Graph:
 
     def get_node_by_output(self, output: str | ir.Value) -> Node | None:
         """Return the node that makes a value; None for inputs and weights."""
-        maker = self._value(output).producer()
-        return None if maker is None else self._wrapped(maker)
+        producer = self._value(output).producer()
+        return None if producer is None else self._wrapped(producer)
 
     def FindOutputConsumers(self, output: str | ir.Value) -> list[Node]:
         """Return the nodes that read a value."""
@@ -423,8 +423,10 @@ class Graph:
 
     def _insert(self, node: ir.Node) -> None:
         """Add a node after the last of those that make what it reads."""
-        makers = [input_.producer() for input_ in node.inputs if input_ is not None]
-        places = [self.model.graph.index(maker) for maker in makers if maker is not None]
+        producers = [input_.producer() for input_ in node.inputs if input_ is not None]
+        places = [
+            self.model.graph.index(producer) for producer in producers if producer is not None
+        ]
         if places:
             self.model.graph.insert_after(self.model.graph[max(places)], node)
         elif len(self.model.graph):

@@ -367,7 +367,7 @@ def arange(b: GraphBuilder, count: Dim, start: Dim, step: Dim) -> Ref:
     return scaled if start == 0 else b.op("Add", scaled, b.number(start))
 
 
-def rounded_once(b: GraphBuilder, name: str, *operands: Ref, dtype: np.dtype) -> Ref:
+def single_rounding(b: GraphBuilder, name: str, *operands: Ref, dtype: np.dtype) -> Ref:
     """The operator `name` in the widest type of its float operands, with a result of `dtype`."""
     floats = [operand.dtype for operand in operands if operand.is_float]
     common_dtype = max((dtype, *floats), key=lambda kind: kind.itemsize)

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 # The oldest opset that is written.
-OLDEST_OPSET = 9
+MIN_OPSET = 9
 # Types in which an operator can be computed that does not take the given one.
 _WIDER = {
     "bool": ("int32", "float32"),
@@ -41,7 +41,7 @@ class NeedsOpset(Exception):
         self.reason = reason
 
 
-def newest_opset() -> int:
+def latest_opset() -> int:
     """The newest opset that the installed `onnx` knows and has released."""
     return onnx.defs.onnx_opset_version()
 
@@ -57,7 +57,7 @@ def require_operator(name: str, opset: int) -> None:
         raise NeedsOpset(min(versions), f"`{name}`")
 
 
-def computing_type(name: str, opset: int, position: int, dtype: np.dtype) -> np.dtype:
+def compute_type(name: str, opset: int, position: int, dtype: np.dtype) -> np.dtype:
     """The type in which an operator takes its input at a position: the given one, or a wider one.
 
     Raises:

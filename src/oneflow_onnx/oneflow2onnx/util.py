@@ -19,7 +19,7 @@ from oneflow.tensor.tensor import Tensor
 from oneflow_onnx.oneflow2onnx.capturing import compiled_arguments
 from oneflow_onnx.oneflow2onnx.exporting import DEFAULT_OPSET
 from oneflow_onnx.oneflow2onnx.flow2onnx import Export
-from oneflow_onnx.oneflow2onnx.schemas import newest_opset
+from oneflow_onnx.oneflow2onnx.schemas import latest_opset
 
 with extra("onnx", "running an exported model"):
     import onnxruntime
@@ -103,9 +103,9 @@ def FindOpset(opset: int | None) -> int:
         10
     """
     version = opset or DEFAULT_OPSET
-    if version > newest_opset():
+    if version > latest_opset():
         warnings.warn(
-            f"opset {version} is newer than {newest_opset()}, the newest that the installed onnx "
+            f"opset {version} is newer than {latest_opset()}, the newest that the installed onnx "
             "knows; update onnx, or choose a lower one",
             stacklevel=2,
         )

@@ -44,19 +44,19 @@ class TransposeOptimizer(NodeRewriting):
         transposes = {
             input_: made_by(input_, "Transpose") for input_ in node.inputs if input_ is not None
         }
-        perms = {
+        permutations = {
             permutation(transpose) for transpose in transposes.values() if transpose is not None
         }
-        if len(perms) != 1 or None in perms:
+        if len(permutations) != 1 or None in permutations:
             return False
-        (perm,) = perms
+        (perm,) = permutations
         assert perm is not None
         if not all(
-            only_reader(value) if maker is not None else _has_rank(node, value, len(perm))
-            for value, maker in transposes.items()
+            only_reader(value) if producer is not None else _has_rank(node, value, len(perm))
+            for value, producer in transposes.items()
         ):
             return False
-        _move_behind(node, perm)
+        _move_after(node, perm)
         return True
 
 
@@ -82,7 +82,7 @@ def _has_rank(node: ir.Node, value: ir.Value, rank: int) -> bool:
     return array is not None and node.op_type != "Concat" and array.ndim <= rank
 
 
-def _move_behind(node: ir.Node, perm: tuple[int, ...]) -> None:
+def _move_after(node: ir.Node, perm: tuple[int, ...]) -> None:
     """Let a node read what is not transposed, and transpose its result."""
     inverse = np.argsort(perm)
     for place, value in enumerate(node.inputs):

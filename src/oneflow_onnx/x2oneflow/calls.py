@@ -84,7 +84,7 @@ def loop(
 def scan(
     body: Callable[..., Any],
     state: Sequence[Value],
-    scanned: Sequence[Value],
+    scan_inputs: Sequence[Value],
     around: Sequence[Value] = (),
     rows: int = 0,
     **attributes: Any,
@@ -92,10 +92,10 @@ def scan(
     """Return the results of ONNX's `Scan`, a tuple of several.
 
     Args:
-        body: called with the state, one slice of each value `scanned`, and the values `around`;
+        body: called with the state, one slice of each value `scan_inputs`, and the values `around`;
             returns the next state, and rows.
         state: the state before the first step.
-        scanned: of which each step gets one slice.
+        scan_inputs: of which each step gets one slice.
         around: what the body reads besides.
         rows: how many rows a step gives.
         attributes: axes and directions, as ONNX names them.
@@ -111,7 +111,7 @@ def scan(
         return _as_list(body(*values, *around))
 
     examples = _examples(body, around, rows)
-    results = scan_slices(step, state, scanned, rows, **attributes, examples=examples)
+    results = scan_slices(step, state, scan_inputs, rows, **attributes, examples=examples)
     return results[0] if len(results) == 1 else results
 
 

@@ -82,8 +82,8 @@ def run_node(call: NodeCall, environment: dict[str, Value], training: bool) -> S
         if _is_on_host(call, operands):
             return _run_on_host(call, operands)
         operands = _on_device(operands, call.operator.host)
-    facts = _context_values(call, environment, training)
-    returned = call.operator.function(*operands, **call.attributes, **facts)
+    context = _context_values(call, environment, training)
+    returned = call.operator.function(*operands, **call.attributes, **context)
     results = returned if isinstance(returned, tuple) else (returned,)
     _check_growth(operands, results)
     return results
@@ -135,10 +135,10 @@ def _run_on_host(call: NodeCall, operands: list[Value]) -> list[Value]:
         evaluator = call.__dict__["evaluator"] = reference_evaluator(call.node, call.opsets)
     tensor = next((v for v in operands if isinstance(v, flow.Tensor)), None)
     named = zip(call.node.input, operands, strict=False)
-    feeds = {name: as_host(value) for name, value in named if name}
+    arrays = {name: as_host(value) for name, value in named if name}
     if tensor is None:
-        check_host_operands([feeds[name] for name in call.node.input if name])
-    computed = dict(zip(evaluator.output_names, evaluator.run(None, feeds), strict=True))
+        check_host_operands([arrays[name] for name in call.node.input if name])
+    computed = dict(zip(evaluator.output_names, evaluator.run(None, arrays), strict=True))
     results = [np.asarray(computed[name]) if name else None for name in call.node.output]
     if tensor is None:
         return results
@@ -179,11 +179,11 @@ def _context_values(
         rows = example_outputs(prepared.graph, prepared.opsets, values)[-count:]
         return [row if like is None else as_tensor(row, like) for row in rows]
 
-    facts: dict[str, Any | Callable[..., Any]] = {
+    context: dict[str, Any | Callable[..., Any]] = {
         "training": training,
         "n_outputs": len(call.node.output),
         "run_graph": run_graph,
         "example_rows": example_rows,
         "opset": call.opset,
     }
-    return {name: facts[name] for name in call.context}
+    return {name: context[name] for name in call.context}

@@ -18,10 +18,10 @@ from oneflow_onnx.x2oneflow.execution import run_prepared
 from oneflow_onnx.x2oneflow.model_inputs import ModelInputs
 from oneflow_onnx.x2oneflow.prepared_graph import GraphPreparer
 from oneflow_onnx.x2oneflow.trainable import Kind, classify
-from oneflow_onnx.x2oneflow.values import Value, dtype_of, element_type_of, presented
+from oneflow_onnx.x2oneflow.values import Value, as_result, dtype_of, element_type_of
 
 # In names of variables, which are names of folders too.
-_SEPARATORS = str.maketrans("./:", "___")
+_SEPARATOR_TABLE = str.maketrans("./:", "___")
 
 
 class FromArray:
@@ -74,20 +74,20 @@ def blobs_from_onnx(
         _save(arrays, Path(model_weight_dir))
     outputs = run_prepared(prepared, {**state, **bound}, run.is_training)
     blobs = {
-        name: presented(output) for name, output in zip(prepared.outputs, outputs, strict=True)
+        name: as_result(output) for name, output in zip(prepared.outputs, outputs, strict=True)
     }
     return next(iter(blobs.values())) if len(blobs) == 1 else blobs
 
 
 def example_arrays(blobs: Any) -> list[np.ndarray]:
     """Arrays of zeros like blobs, which have no values in a job."""
-    listed = blobs if isinstance(blobs, list | tuple) else [blobs]
-    return [np.zeros(tuple(blob.shape), blob.dtype.numpy) for blob in listed]
+    items = blobs if isinstance(blobs, list | tuple) else [blobs]
+    return [np.zeros(tuple(blob.shape), blob.dtype.numpy) for blob in items]
 
 
 def _variable(name: str, array: np.ndarray, kind: Kind) -> Value:
     """The variable of an initializer."""
-    variable_name = name.translate(_SEPARATORS)
+    variable_name = name.translate(_SEPARATOR_TABLE)
     spec = default_session().specs.get(context.qualified(variable_name))
     if spec is not None and not (
         isinstance(spec.initializer, FromArray) and np.array_equal(spec.initializer.array, array)
@@ -112,7 +112,7 @@ def _save(arrays: Mapping[str, np.ndarray], folder: Path) -> None:
     flow.checkpoint.save(
         folder,
         {
-            context.qualified(name.translate(_SEPARATORS)): flow.tensor(array)
+            context.qualified(name.translate(_SEPARATOR_TABLE)): flow.tensor(array)
             for name, array in arrays.items()
         },
     )

@@ -53,20 +53,20 @@ class ModelInputs:
         optional = {i.name for i in self.declared if i.type.WhichOneof("value") == "optional_type"}
         if missing := [name for name in names if name not in bound and name not in optional]:
             raise TypeError(f"missing inputs {missing}; the model's inputs are {names}")
-        for declared in self.declared:
-            value = bound.setdefault(declared.name, None)
-            if isinstance(value, Tensor | np.ndarray) and declared.type.HasField("tensor_type"):
-                _check_input(declared, value)
+        for info in self.declared:
+            value = bound.setdefault(info.name, None)
+            if isinstance(value, Tensor | np.ndarray) and info.type.HasField("tensor_type"):
+                _check_input(info, value)
         return bound
 
 
-def _check_input(declared: onnx.ValueInfoProto, value: Value) -> None:
+def _check_input(info: onnx.ValueInfoProto, value: Value) -> None:
     """Raise unless element type, rank and fixed sizes are those declared."""
-    tensor_type = declared.type.tensor_type
+    tensor_type = info.type.tensor_type
     if tensor_type.elem_type and element_type_of(value) != tensor_type.elem_type:
         name = onnx.TensorProto.DataType.Name
         raise TypeError(
-            f"input `{declared.name}` must have elements of type {name(tensor_type.elem_type)},"
+            f"input `{info.name}` must have elements of type {name(tensor_type.elem_type)},"
             f" not {name(element_type_of(value))}"
         )
     if not tensor_type.HasField("shape"):
@@ -82,5 +82,5 @@ def _check_input(declared: onnx.ValueInfoProto, value: Value) -> None:
     if not is_match:
         expected = [d.dim_param or d.dim_value or "?" for d in tensor_type.shape.dim]
         raise ValueError(
-            f"input `{declared.name}` must have the shape {expected}, not {list(value.shape)}"
+            f"input `{info.name}` must have the shape {expected}, not {list(value.shape)}"
         )

@@ -15,7 +15,7 @@ from oneflow_onnx.x2oneflow.execution import run_prepared
 from oneflow_onnx.x2oneflow.model_inputs import ModelInputs
 from oneflow_onnx.x2oneflow.prepared_graph import GraphPreparer
 from oneflow_onnx.x2oneflow.trainable import Kind, classify
-from oneflow_onnx.x2oneflow.values import Value, presented
+from oneflow_onnx.x2oneflow.values import Value, as_result
 
 
 class ImportedModule(nn.Module):
@@ -69,7 +69,7 @@ class ImportedModule(nn.Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the outputs; see the class."""
-        outputs = [presented(v) for v in self.run(self.bind(*args, **kwargs))]
+        outputs = [as_result(v) for v in self.run(self.bind(*args, **kwargs))]
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def run(self, inputs: Mapping[str, Value]) -> list[Value]:

@@ -22,7 +22,7 @@ from oneflow_onnx.x2oneflow.module import ImportedModule
 from oneflow_onnx.x2oneflow.values import Value, as_host
 
 # The oldest operator set that PyTorch's newer exporter writes.
-_OLDEST_OF_DYNAMO = 18
+_MIN_DYNAMO_OPSET = 18
 
 
 def from_onnx(
@@ -167,7 +167,7 @@ def _export_by_dynamo(
         str(path),
         input_names=names,
         dynamic_shapes=tuple({0: "n"} if x.ndim else None for x in examples),
-        opset_version=max(opset, _OLDEST_OF_DYNAMO),
+        opset_version=max(opset, _MIN_DYNAMO_OPSET),
         optimize=False,
         verbose=False,
         dynamo=True,
@@ -263,5 +263,5 @@ def _imported(
 def _arrays(inputs: Sequence[Value] | Value) -> list[np.ndarray]:
     if is_in_job():
         return example_arrays(inputs)
-    listed = inputs if isinstance(inputs, list | tuple) else [inputs]
-    return [np.asarray(as_host(value)) for value in listed]
+    items = inputs if isinstance(inputs, list | tuple) else [inputs]
+    return [np.asarray(as_host(value)) for value in items]

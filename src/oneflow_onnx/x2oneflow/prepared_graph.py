@@ -295,7 +295,7 @@ def opset_versions(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]
     return {"" if o.domain == "ai.onnx" else o.domain: o.version for o in imports}
 
 
-def newest_opset() -> int:
+def latest_opset() -> int:
     """Return the newest operator set that the installed onnx knows."""
     return defs.onnx_opset_version()
 

@@ -28,5 +28,5 @@ def run_reference(name: str, *operands: Value, domain: str = "", **attributes: A
     inputs = [f"x{position}" if v is not None else "" for position, v in enumerate(operands)]
     node = helper.make_node(name, inputs, ["y"], domain=domain, **attributes)
     evaluator = reference_evaluator(node, {domain: defs.onnx_opset_version()})
-    feeds = {n: as_host(value) for n, value in zip(inputs, operands, strict=True) if n}
-    return np.asarray(next(iter(evaluator.run(None, feeds))))
+    arrays = {n: as_host(value) for n, value in zip(inputs, operands, strict=True) if n}
+    return np.asarray(next(iter(evaluator.run(None, arrays))))

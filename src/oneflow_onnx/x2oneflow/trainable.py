@@ -17,7 +17,17 @@ _SHAPE_LIKE = 1024
 _ARITHMETIC = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "Sum", "Mean", "Where"}
 
 # Operators that bring a mask to the values that it hides, and that apply it.
-_MASKING = {"Add", "Sub", "Mul", "Where", "Attention", "Reshape", "Transpose", "Cast", "CastLike"}
+_MASK_OPERATORS = {
+    "Add",
+    "Sub",
+    "Mul",
+    "Where",
+    "Attention",
+    "Reshape",
+    "Transpose",
+    "Cast",
+    "CastLike",
+}
 
 # A number as low as this, added before an exponential function, leaves nothing.
 _HIDDEN = -1000.0
@@ -88,7 +98,7 @@ def _kind(array: np.ndarray, uses: list[tuple[str, int, bool]]) -> Kind:
         return Kind.CONSTANT
     if set(trained) <= _LAYOUT and not array.any():
         return Kind.CONSTANT
-    if set(trained) <= _MASKING | _LAYOUT and _is_mask(array):
+    if set(trained) <= _MASK_OPERATORS | _LAYOUT and _is_mask(array):
         return Kind.BUFFER
     return Kind.PARAMETER
 
@@ -101,7 +111,7 @@ def _can_train(array: np.ndarray, uses: list[tuple[str, int, bool]]) -> bool:
 def _is_mask(array: np.ndarray) -> bool:
     """Return True for elements of two kinds: 0 and 1 to multiply by, or 0 and very low to add."""
     low, high = array.min(initial=0), array.max(initial=0)
-    multiplied, added = low == 0 and high == 1, low <= _HIDDEN and high == 0
+    is_factor, is_term = low == 0 and high == 1, low <= _HIDDEN and high == 0
     at_low, at_high = array == low, array == high
     both = at_low.any() and at_high.any() and (at_low | at_high).all()
-    return bool(both and (multiplied or added))
+    return bool(both and (is_factor or is_term))

@@ -165,10 +165,10 @@ def normalize_axis(axis: int, rank: int) -> int:
     return axis % rank if rank else 0
 
 
-def presented(value: Value) -> Any:
+def as_result(value: Value) -> Any:
     """Return an output as a tensor where it can be one."""
     if isinstance(value, list):
-        return [presented(element) for element in value]
+        return [as_result(element) for element in value]
     if isinstance(value, np.ndarray) and fits_tensor(value):
         return as_tensor(value)
     return value

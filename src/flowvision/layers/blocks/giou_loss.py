@@ -37,10 +37,10 @@ def generalized_box_iou_loss(
     low, high = boxes1[..., :2], boxes1[..., 2:]
     other_low, other_high = boxes2[..., :2], boxes2[..., 2:]
     overlap = flow.minimum(high, other_high) - flow.maximum(low, other_low)
-    disjoint = (overlap <= 0).any(-1)
-    intersection = flow.where(disjoint, 0.0, overlap[..., 0] * overlap[..., 1])
+    is_empty = (overlap <= 0).any(-1)
+    intersection = flow.where(is_empty, 0.0, overlap[..., 0] * overlap[..., 1])
     union = box_area(boxes1) + box_area(boxes2) - intersection
     around = flow.maximum(high, other_high) - flow.minimum(low, other_low)
-    enclosing = around[..., 0] * around[..., 1]
-    giou = intersection / (union + eps) - (enclosing - union) / (enclosing + eps)
+    closure = around[..., 0] * around[..., 1]
+    giou = intersection / (union + eps) - (closure - union) / (closure + eps)
     return reduce_loss(1 - giou, reduction)

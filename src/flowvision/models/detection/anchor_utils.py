@@ -58,10 +58,10 @@ class AnchorGenerator(nn.Module):
         anchors = []
         for base, feature in zip(self.cell_anchors, feature_maps, strict=True):
             rows, columns = feature.shape[-2:]
-            centers = _grid(
+            shifts = _grid(
                 np.arange(rows) * (height // rows), np.arange(columns) * (width // columns)
             )
-            anchors.append((np.tile(centers, 2)[:, None] + base).reshape(-1, 4))
+            anchors.append((np.tile(shifts, 2)[:, None] + base).reshape(-1, 4))
         values = flow.tensor(
             np.concatenate(anchors), dtype=feature_maps[0].dtype, device=feature_maps[0].device
         )
@@ -122,13 +122,13 @@ class DefaultBoxGenerator(nn.Module):
         for level, (sides, feature) in enumerate(zip(self._sides, feature_maps, strict=True)):
             rows, columns = feature.shape[-2:]
             step = None if self.steps is None else self.steps[level]
-            centers = _grid(
+            shifts = _grid(
                 ((np.arange(rows) + 0.5) / (height / step if step else rows)).astype(np.float32),
                 ((np.arange(columns) + 0.5) / (width / step if step else columns)).astype(
                     np.float32
                 ),
             )
-            both = np.broadcast_arrays(centers[:, None], sides)
+            both = np.broadcast_arrays(shifts[:, None], sides)
             boxes.append(np.concatenate(both, 2).reshape(-1, 4))
         base_boxes = np.concatenate(boxes).astype(np.float32)
         corners = np.concatenate(

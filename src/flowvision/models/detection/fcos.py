@@ -300,12 +300,12 @@ class FCOS(OneStageDetector):
         objects = target["boxes"]
         if not len(objects):
             return flow.full((len(anchors),), -1, dtype=flow.int64, device=anchors.device)
-        centers = (anchors[:, :2] + anchors[:, 2:]) / 2
+        points = (anchors[:, :2] + anchors[:, 2:]) / 2
         sizes = anchors[:, 2] - anchors[:, 0]
         middle = (objects[:, :2] + objects[:, 2:]) / 2
-        distance = (centers[:, None] - middle).abs().max(2)[0]
+        distance = (points[:, None] - middle).abs().max(2)[0]
         near = distance < self.center_sampling_radius * sizes[:, None]
-        sides = flow.cat([centers[:, None] - objects[:, :2], objects[:, 2:] - centers[:, None]], 2)
+        sides = flow.cat([points[:, None] - objects[:, :2], objects[:, 2:] - points[:, None]], 2)
         lower, upper = sizes * 4, sizes * 8
         lower[: levels[0]] = 0
         upper[-levels[-1] :] = float("inf")

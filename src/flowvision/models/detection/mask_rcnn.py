@@ -84,7 +84,7 @@ class MaskRCNNHeads(nn.Sequential):
             modules[f"relu{number}"] = nn.ReLU(inplace=True)
             in_channels = channels
         super().__init__(modules)
-        _init_convolutions(self)
+        _init_convs(self)
 
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, *rest: Any, **options: Any
@@ -117,10 +117,10 @@ class MaskRCNNPredictor(nn.Sequential):
                 mask_fcn_logits=nn.Conv2d(dim_reduced, num_classes, 1, 1, 0),
             )
         )
-        _init_convolutions(self)
+        _init_convs(self)
 
 
-def _init_convolutions(module: nn.Module) -> None:
+def _init_convs(module: nn.Module) -> None:
     for name, parameter in module.named_parameters():
         if name.endswith("weight"):
             nn.init.kaiming_normal_(parameter, mode="fan_out", nonlinearity="relu")

@@ -59,7 +59,7 @@ class SSDClassificationHead(SSDScoringHead):
     def __init__(
         self, in_channels: Sequence[int], num_anchors: Sequence[int], num_classes: int
     ) -> None:
-        super().__init__(_convolutions(in_channels, num_anchors, num_classes), num_classes)
+        super().__init__(_convs(in_channels, num_anchors, num_classes), num_classes)
 
 
 class SSDRegressionHead(SSDScoringHead):
@@ -71,12 +71,10 @@ class SSDRegressionHead(SSDScoringHead):
     """
 
     def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int]) -> None:
-        super().__init__(_convolutions(in_channels, num_anchors, 4), 4)
+        super().__init__(_convs(in_channels, num_anchors, 4), 4)
 
 
-def _convolutions(
-    in_channels: Sequence[int], num_anchors: Sequence[int], columns: int
-) -> nn.ModuleList:
+def _convs(in_channels: Sequence[int], num_anchors: Sequence[int], columns: int) -> nn.ModuleList:
     modules = nn.ModuleList(
         nn.Conv2d(channels, columns * kinds, 3, padding=1)
         for channels, kinds in zip(in_channels, num_anchors, strict=True)

@@ -113,13 +113,13 @@ class WorkerGroup:
             process.wait()
 
     def _report(self) -> int:
-        reports = read_reports(self._folder)
+        failures = read_reports(self._folder)
         shutil.rmtree(self._folder, ignore_errors=True)
         if self._signal:
             return 128 + self._signal
         if self._first_failed is None:
             return 0
-        root_cause = find_root_cause([process.exit() for process in self._processes], reports)
+        root_cause = find_root_cause([process.exit() for process in self._processes], failures)
         rank = root_cause.rank
         lines = [f"oneflow.distributed.launch: {root_cause.reason}"]
         process = next((candidate for candidate in self._processes if candidate.rank == rank), None)

@@ -10,7 +10,7 @@ import numpy as np
 
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import DType
-from oneflow.data.vision.image import is_pillow, place_of
+from oneflow.data.vision.image import is_pil_image, place_of
 from oneflow.data.vision.pillow import Image
 from oneflow.runtime.memory import empty_aligned
 from oneflow.tensor.tensor import Tensor
@@ -36,7 +36,7 @@ def pil_to_tensor(pic: Any) -> Tensor:
         >>> functional.pil_to_tensor(Image.new("L", (2, 1), 255))
         tensor([[[255, 255]]], dtype=oneflow.uint8)
     """
-    if not is_pillow(pic):
+    if not is_pil_image(pic):
         raise TypeError(f"pic should be PIL Image. Got {type(pic).__name__}")
     return import_array(np.ascontiguousarray(_channels_first(np.asarray(pic))))
 
@@ -56,7 +56,7 @@ def to_tensor(pic: Any) -> Tensor:
         >>> functional.to_tensor(Image.new("L", (2, 1), 255))
         tensor([[[1., 1.]]], dtype=oneflow.float32)
     """
-    if is_pillow(pic):
+    if is_pil_image(pic):
         # torchvision's choice of int16 is from before there were tensors of uint16.
         pic = np.asarray(pic, {"I;16": np.int16, "1": np.float32}.get(pic.mode))
     array = _channels_first(pic)

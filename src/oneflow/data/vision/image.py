@@ -21,7 +21,7 @@ from oneflow.tuning.host_memory import require_host_memory
 PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
 
 
-def is_pillow(image: Any) -> bool:
+def is_pil_image(image: Any) -> bool:
     """Return whether `image` is a Pillow image; does not import Pillow."""
     module = sys.modules.get("PIL.Image")
     return module is not None and isinstance(image, module.Image)
@@ -29,7 +29,7 @@ def is_pillow(image: Any) -> bool:
 
 def check_image(image: Any) -> None:
     """Raise TypeError unless it is an image of one of the three kinds."""
-    if is_pillow(image):
+    if is_pil_image(image):
         return
     if not isinstance(image, Tensor | np.ndarray) or image.ndim < 2:
         raise TypeError(
@@ -52,7 +52,7 @@ def constant_like(image: Tensor, array: np.ndarray) -> Tensor:
 def size_of(image: Any) -> tuple[int, int]:
     """Return height and width."""
     check_image(image)
-    if is_pillow(image):
+    if is_pil_image(image):
         return image.height, image.width
     height, width = image.shape[-2:] if isinstance(image, Tensor) else image.shape[:2]
     return height, width
@@ -81,7 +81,7 @@ def get_image_num_channels(img: Any) -> int:
         3
     """
     check_image(img)
-    if is_pillow(img):
+    if is_pil_image(img):
         return len(img.getbands())
     if img.ndim == 2:
         return 1
@@ -132,7 +132,7 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
                  [8, 9]]], dtype=oneflow.int64)
     """
     full_height, full_width = size_of(img)
-    if is_pillow(img):
+    if is_pil_image(img):
         return img.crop((left, top, left + width, top + height))
     missing = [
         max(-left, 0),
@@ -234,7 +234,7 @@ def hflip(img: Any) -> Any:
         tensor([[[3, 2, 1]]], dtype=oneflow.int64)
     """
     check_image(img)
-    if is_pillow(img):
+    if is_pil_image(img):
         return img.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
     return img.flip(-1) if isinstance(img, Tensor) else img[:, ::-1]
 
@@ -250,7 +250,7 @@ def vflip(img: Any) -> Any:
                  [1]]], dtype=oneflow.int64)
     """
     check_image(img)
-    if is_pillow(img):
+    if is_pil_image(img):
         return img.transpose(Image.Transpose.FLIP_TOP_BOTTOM)
     return img.flip(-2) if isinstance(img, Tensor) else img[::-1]
 
@@ -291,7 +291,7 @@ def pad(
         taken = img.index_select(-2, constant_like(img, rows))
         return taken.index_select(-1, constant_like(img, columns))
     padded = np.asarray(img)[rows][:, columns]
-    return like_pillow(img, padded) if is_pillow(img) else padded
+    return like_pil(img, padded) if is_pil_image(img) else padded
 
 
 def _padding_widths(sizes: int | Sequence[int]) -> tuple[int, int, int, int]:
@@ -310,8 +310,8 @@ def _pad_constant(image: Any, widths: tuple[int, int, int, int], fill: Any) -> A
         return tensor_padding.pad(image, (left, right, top, bottom), "constant", fill)
     height, width = size_of(image)
     height, width = height + top + bottom, width + left + right
-    if is_pillow(image):
-        padded = Image.new(image.mode, (width, height), pillow_fill(image, fill))
+    if is_pil_image(image):
+        padded = Image.new(image.mode, (width, height), pil_fill(image, fill))
         padded.paste(image, (left, top))
         if image.palette:
             padded.putpalette(image.palette)
@@ -322,7 +322,7 @@ def _pad_constant(image: Any, widths: tuple[int, int, int, int], fill: Any) -> A
     return padded
 
 
-def pillow_fill(image: Any, fill: Any) -> Any:
+def pil_fill(image: Any, fill: Any) -> Any:
     """Return a colour as Pillow wants it for `image`: one number per band, whole ones but for F.
 
     Raises:
@@ -338,7 +338,7 @@ def pillow_fill(image: Any, fill: Any) -> Any:
     return numbers if channels > 1 else numbers[0]
 
 
-def like_pillow(image: Any, array: np.ndarray) -> Any:
+def like_pil(image: Any, array: np.ndarray) -> Any:
     """Return pixels of the kind of a Pillow image as one, with its palette."""
     result = Image.fromarray(np.ascontiguousarray(array))
     if result.mode != image.mode:

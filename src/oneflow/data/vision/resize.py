@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.base import dtype as dt
-from oneflow.data.vision.image import crop, is_pillow, size_of
+from oneflow.data.vision.image import crop, is_pil_image, size_of
 from oneflow.data.vision.pillow import Image
 from oneflow.functional.nn.interpolate import interpolate
 from oneflow.tensor.tensor import Tensor
@@ -63,7 +63,7 @@ def interpolation_mode(given: Any) -> InterpolationMode:
     raise TypeError(f"interpolation should be an InterpolationMode, got {given!r}")
 
 
-def pillow_resampling(mode: InterpolationMode) -> Any:
+def pil_resampling(mode: InterpolationMode) -> Any:
     """Return Pillow's constant for a mode; its nearest is the exact one."""
     return Image.Resampling["NEAREST" if mode in _NEAREST_MODES else mode.name]
 
@@ -103,9 +103,9 @@ def resize(
     if isinstance(img, Tensor):
         return _resize_tensor(img, target, mode, bool(antialias))
     width_height = target[1], target[0]
-    if is_pillow(img):
-        return img.resize(width_height, pillow_resampling(mode))
-    return np.asarray(Image.fromarray(img).resize(width_height, pillow_resampling(mode)))
+    if is_pil_image(img):
+        return img.resize(width_height, pil_resampling(mode))
+    return np.asarray(Image.fromarray(img).resize(width_height, pil_resampling(mode)))
 
 
 def resized_crop(

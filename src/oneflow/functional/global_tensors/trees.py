@@ -94,8 +94,8 @@ def to_local(input: Any, *, copy: bool = False) -> Any:
 
 def _known_outside(value: Any, placement: Placement) -> Any:
     """`value`; on ranks outside `placement`, the structure of its first rank with empty tensors."""
-    covers_job = len(set(placement.flat)) == cluster.world_size()
-    if covers_job or not cluster.is_multiprocess() or _holds_global_tensors(value):
+    has_all_ranks = len(set(placement.flat)) == cluster.world_size()
+    if has_all_ranks or not cluster.is_multiprocess() or _has_global_tensors(value):
         return value
     is_first = cluster.rank() == placement.flat[0]
     structure = _converted(value, lambda tensor: empty(0), False) if is_first else None
@@ -103,12 +103,12 @@ def _known_outside(value: Any, placement: Placement) -> Any:
     return value if placement.includes_this_process else structure
 
 
-def _holds_global_tensors(value: Any) -> bool:
+def _has_global_tensors(value: Any) -> bool:
     if isinstance(value, Tensor):
         return value.is_global
     if isinstance(value, dict):
         value = list(value.values())
-    return isinstance(value, list | tuple) and any(map(_holds_global_tensors, value))
+    return isinstance(value, list | tuple) and any(map(_has_global_tensors, value))
 
 
 def _converted(value: Any, convert: Callable[[Tensor], Tensor], warn: bool) -> Any:

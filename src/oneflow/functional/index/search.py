@@ -11,7 +11,7 @@ import numpy as np
 from oneflow.base.dtype import DType, bool_, float32, int32, int64, uint64
 from oneflow.base.shape import as_integer, wrap_dim
 from oneflow.functional import return_types
-from oneflow.functional.derivatives import refuse_derivative
+from oneflow.functional.derivatives import raise_without_derivative
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import sort as p, statistics
 from oneflow.primitives.operators.elementwise import where as choose
@@ -214,24 +214,24 @@ def searchsorted(
         )
     if side == "left" and right:
         raise RuntimeError("searchsorted(): side and right can't be set to opposites")
-    searched_values = (
+    values_of_dtype = (
         values if isinstance(values, Tensor) else _number_like(sorted_sequence, values)
     )
     sequence = sorted_sequence
     if sorter is not None:
         sequence = sequence.gather(-1, sorter)
-    if sequence.ndim != 1 and sequence.shape[:-1] != searched_values.shape[:-1]:
+    if sequence.ndim != 1 and sequence.shape[:-1] != values_of_dtype.shape[:-1]:
         raise RuntimeError(
             "searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions "
             "of "
             f"boundaries tensor and input value tensor must match, but we got boundaries tensor "
-            f"{list(sequence.shape)} and input value tensor {list(searched_values.shape)}"
+            f"{list(sequence.shape)} and input value tensor {list(values_of_dtype.shape)}"
         )
-    common = promote_types(sequence.dtype, searched_values.dtype)
+    common = promote_types(sequence.dtype, values_of_dtype.dtype)
     return call(
         p.searchsorted,
         cast_to(sequence, common),
-        cast_to(searched_values, common),
+        cast_to(values_of_dtype, common),
         right=right or side == "right",
         dtype=int32 if out_int32 else int64,
     )
@@ -255,7 +255,7 @@ def bucketize(
 
 def _results(parts: list[np.ndarray], input: Tensor, function: str) -> Any:
     values, *others = (import_array(part, None, input.device) for part in parts)
-    outputs = [refuse_derivative(function, values, input), *others]
+    outputs = [raise_without_derivative(function, values, input), *others]
     return tuple(outputs) if len(outputs) > 1 else outputs[0]
 
 
@@ -392,7 +392,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int | None
     counts = np.bincount(array.astype(np.int64), numbers, minlength or 0)
     if weights is not None and weights.dtype is float32:
         counts = counts.astype(np.float32)
-    return refuse_derivative("bincount", import_array(counts, None, input.device), weights)
+    return raise_without_derivative("bincount", import_array(counts, None, input.device), weights)
 
 
 @function()

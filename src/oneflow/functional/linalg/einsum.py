@@ -194,9 +194,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     require_one_dtype("tensordot", a, b)
     left, right = a._value.spec.shape, b._value.spec.shape
     first, second = _paired(dims, len(left), len(right))
-    for contracted_dims in (first, second):
-        if len(set(contracted_dims)) < len(contracted_dims):
-            raise RuntimeError(f"tensordot(): a dimension appears twice in {contracted_dims}")
+    for contracting_dims in (first, second):
+        if len(set(contracting_dims)) < len(contracting_dims):
+            raise RuntimeError(f"tensordot(): a dimension appears twice in {contracting_dims}")
     for x, y in zip(first, second, strict=True):
         if left[x] != right[y] and 1 not in (left[x], right[y]):
             raise RuntimeError(

@@ -95,7 +95,7 @@ def lobpcg(
         sign = -1 if largest is False else 1
         factor = None if B is None else cholesky(B)
         matrix = sign * (A if factor is None else _solve_two_sided(A, factor))
-        precondition = _preconditioner(iK, factor)
+        precondition = _precondition_fn(iK, factor)
         if factor is not None:
             start = matmul(adjoint(factor), start)
         vectors = _iterate(matrix, start, precondition, count, limit, tolerance)
@@ -118,7 +118,7 @@ def _solve_two_sided(matrix: Tensor, factor: Tensor) -> Tensor:
     return adjoint(solve_triangular(factor, adjoint(half), upper=False))
 
 
-def _preconditioner(inverse: Tensor | None, factor: Tensor | None) -> Callable[[Tensor], Tensor]:
+def _precondition_fn(inverse: Tensor | None, factor: Tensor | None) -> Callable[[Tensor], Tensor]:
     """The function that is applied to residuals; with `factor`, of the whitened matrix."""
     if inverse is None:
         return lambda residual: residual
@@ -150,15 +150,11 @@ def _iterate(
         if not (errors[..., :count] > tolerance).any():
             break
         # Remove the component in the span of `vectors`: it would be lost to rounding later.
-        preconditioned = precondition(residuals)
-        preconditioned = preconditioned - matmul(vectors, matmul(adjoint(vectors), preconditioned))
-        lengths = vector_norm(preconditioned, dim=-2, keepdim=True)
-        preconditioned = preconditioned / lengths.clamp(min=finfo(matrix.dtype).tiny)
-        parts = (
-            [vectors, preconditioned]
-            if directions is None
-            else [vectors, preconditioned, directions]
-        )
+        solved = precondition(residuals)
+        solved = solved - matmul(vectors, matmul(adjoint(vectors), solved))
+        lengths = vector_norm(solved, dim=-2, keepdim=True)
+        solved = solved / lengths.clamp(min=finfo(matrix.dtype).tiny)
+        parts = [vectors, solved] if directions is None else [vectors, solved, directions]
         better, values = _best(matrix, qr(cat(parts, -1)).Q, columns)
         step = better - matmul(vectors, matmul(adjoint(vectors), better))
         lengths = vector_norm(step, dim=-2, keepdim=True)

@@ -99,11 +99,11 @@ def interpolate(
             kind, source, target, 1 / scale if scale else 0.0, bool(align_corners)
         )
         if source != target or kind == "cubic" or resampling.scale:
-            resized = _resampled(resized, dim, resampling)
+            resized = _resample(resized, dim, resampling)
     return input.clone() if resized is input else resized
 
 
-def _resampled(input: Tensor, dim: int, resampling: Resampling) -> Tensor:
+def _resample(input: Tensor, dim: int, resampling: Resampling) -> Tensor:
     """The input with another size of a dimension; whole numbers are those nearest to the means."""
     dtype = input.dtype
     if dtype.category is not Category.INTEGER or resampling.kind.startswith("nearest"):

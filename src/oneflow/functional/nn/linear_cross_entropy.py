@@ -76,8 +76,8 @@ class LinearCrossEntropyOptions:
 
 def _divisor(method: str) -> int:
     """The number in the name of a method; 0: it is none."""
-    name, colon, number = method.partition(":")
-    if name != "aspect_ratio" or (colon and not number.isdigit()):
+    name, separator, number = method.partition(":")
+    if name != "aspect_ratio" or (separator and not number.isdigit()):
         return 0
     return int(number or 1)
 
@@ -225,8 +225,8 @@ def _divisor_of_mean(
     labels: Tensor, weight: Tensor | None, ignore_index: int, dtype: DType
 ) -> Tensor:
     """The sum of the weights of labels that are not ignored."""
-    is_counted = labels != ignore_index
+    is_valid = labels != ignore_index
     if weight is None:
-        return is_counted.sum().to(dtype)
+        return is_valid.sum().to(dtype)
     weights = weight.to(dtype).index_select(0, labels.clamp(0, weight.shape[0] - 1))
-    return (weights * is_counted).sum()
+    return (weights * is_valid).sum()

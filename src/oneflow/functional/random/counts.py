@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.functional.derivatives import refuse_derivative
+from oneflow.functional.derivatives import raise_without_derivative
 from oneflow.functional.registry import function
 from oneflow.functional.shape.stack import broadcast_tensors
 from oneflow.primitives.operators import sampling
@@ -66,7 +66,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
         )
     counts, probs = broadcast_tensors(count.detach(), prob.detach())
     result = call(sampling.random_binomial, counts, probs, *draw(generator))
-    return refuse_derivative("binomial", result, count, prob)
+    return raise_without_derivative("binomial", result, count, prob)
 
 
 def _check_floating(argument: Any, name: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.functional import return_types
-from oneflow.functional.derivatives import refuse_derivative
+from oneflow.functional.derivatives import raise_without_derivative
 from oneflow.functional.registry import function
 from oneflow.tensor.operands import require_tensor
 from oneflow.tensor.tensor import Tensor
@@ -79,7 +79,7 @@ def histogram(
     points = input.detach().reshape(-1, 1)
     bounds = None if range is None else [tuple(range)]
     counts, (edges,) = _histogram("histogram", points, [bins], bounds, weight, density)
-    parts = (refuse_derivative("histogram", part, input, weight) for part in (counts, edges))
+    parts = (raise_without_derivative("histogram", part, input, weight) for part in (counts, edges))
     return return_types.histogram(*parts)
 
 
@@ -118,6 +118,6 @@ def histogramdd(
     bounds = None if range is None else list(zip(range[::2], range[1::2], strict=True))
     counts, edges = _histogram("histogramdd", points, dim_bins, bounds, weight, density)
     counts, *edges = (
-        refuse_derivative("histogramdd", part, input, weight) for part in (counts, *edges)
+        raise_without_derivative("histogramdd", part, input, weight) for part in (counts, *edges)
     )
     return return_types.histogramdd(counts, tuple(edges))

@@ -165,9 +165,13 @@ def _values_of_parts(value: Value, sizes: tuple[int, ...], dim: int) -> Sequence
     if group >= len(sizes):
         return p.split(value, sizes=sizes, dim=dim)
     groups = [sizes[start : start + group] for start in range(0, len(sizes), group)]
-    wholes = p.split(value, sizes=tuple(map(sum, groups)), dim=dim)
-    pairs = zip(wholes, groups, strict=True)
-    return [part for joined, own in pairs for part in p.split(joined, sizes=own, dim=dim)]
+    concatenated = p.split(value, sizes=tuple(map(sum, groups)), dim=dim)
+    pairs = zip(concatenated, groups, strict=True)
+    return [
+        part
+        for joined, sizes_of_parts in pairs
+        for part in p.split(joined, sizes=sizes_of_parts, dim=dim)
+    ]
 
 
 def _values_of_slices(value: Value, dim: int) -> Sequence[Value]:

@@ -11,7 +11,7 @@ from oneflow.base.shape import Size, wrap_dim
 from oneflow.functional.registry import function
 from oneflow.functional.shape.reshape import permuted, transpose
 from oneflow.primitives.strides import is_row_major
-from oneflow.tensor.batch_elements import own_start
+from oneflow.tensor.batch_elements import offset_in_storage
 from oneflow.tensor.methods import attach
 from oneflow.tensor.strides import is_view as is_view_of_storage, storage_offset_of, strided_layout
 from oneflow.tensor.tensor import Tensor
@@ -91,7 +91,7 @@ def storage_offset(self: Tensor) -> int:
         >>> flow.ones(2, 3)[1].storage_offset()
         3
     """
-    return storage_offset_of(self) - own_start(self)
+    return storage_offset_of(self) - offset_in_storage(self)
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:

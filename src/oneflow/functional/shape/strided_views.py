@@ -22,7 +22,7 @@ from oneflow.functional.shape.concat import slice_dim
 from oneflow.functional.shape.reshape import squeeze, t, transpose, unsqueeze
 from oneflow.primitives.operators import shape as p, strided
 from oneflow.primitives.operators.elementwise import conj
-from oneflow.tensor.batch_elements import note_same_start, own_start
+from oneflow.tensor.batch_elements import note_same_start, offset_in_storage
 from oneflow.tensor.call import call, call_view
 from oneflow.tensor.memory_views import join_storage
 from oneflow.tensor.methods import attach
@@ -185,7 +185,7 @@ def as_strided(
     if storage_offset is None:
         offset = storage_offset_of(input)
     else:
-        offset = operator.index(storage_offset) + own_start(input)
+        offset = operator.index(storage_offset) + offset_in_storage(input)
     last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
     storage = (input._value if input._family is None else input._family.storage.value).spec
     available = storage.numel * storage.dtype.itemsize // input.dtype.itemsize

@@ -31,7 +31,7 @@ try:
 except ImportError:  # on Windows
     resource = None
 
-_MEGABYTE = 2**20
+_MB = 2**20
 
 
 def cpu_broadcast(py_bytes: bytes | None, src_rank: int) -> bytes:
@@ -60,7 +60,7 @@ def used_gpu_memory() -> int:
     if not is_available():
         return 0
     free, total = mem_get_info()
-    return (total - free) // _MEGABYTE
+    return (total - free) // _MB
 
 
 def used_host_memory() -> int:
@@ -74,7 +74,7 @@ def used_host_memory() -> int:
     if resource is None:
         return 0
     largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS, else kilobytes
-    return largest // (_MEGABYTE if sys.platform == "darwin" else 1024)
+    return largest // (_MB if sys.platform == "darwin" else 1024)
 
 
 GetCUDAMemoryUsed, GetCPUMemoryUsed = used_gpu_memory, used_host_memory

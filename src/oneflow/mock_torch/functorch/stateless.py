@@ -70,10 +70,10 @@ def make_functional_with_buffers(
         >>> list(function(params, buffers, torch.ones(1, 2)).shape), len(params), len(buffers)
         ([1, 2], 2, 3)
     """
-    own = copy.deepcopy(model)
+    copied = copy.deepcopy(model)
     if disable_autograd_tracking:
-        own.requires_grad_(False)
-    return FunctionalModuleWithBuffers(model), tuple(own.parameters()), tuple(own.buffers())
+        copied.requires_grad_(False)
+    return FunctionalModuleWithBuffers(model), tuple(copied.parameters()), tuple(copied.buffers())
 
 
 def make_functional(

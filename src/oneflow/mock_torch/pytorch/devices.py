@@ -35,9 +35,9 @@ class device(Device, metaclass=_DeviceClass):
         """The one device of that type and index, or without an index."""
         if isinstance(type, Device):
             return type
-        numbered = Device(type, index)
+        indexed = Device(type, index)
         is_current = index is None and type in TYPES_OF_SEVERAL
-        return cls._add(numbered.type, CURRENT) if is_current else numbered
+        return cls._add(indexed.type, CURRENT) if is_current else indexed
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (device, (self.type,))

@@ -67,16 +67,16 @@ class Future(Generic[T]):
 
     def then(self, callback: Callable[[Future[T]], Any]) -> Future[Any]:
         """Return what ``callback(future)`` will return when the result is there."""
-        following: Future[Any] = Future()
+        future: Future[Any] = Future()
 
         def go_on(done: Future[T]) -> None:
             try:
-                following.set_result(callback(done))
+                future.set_result(callback(done))
             except Exception as error:
-                following.set_exception(error)
+                future.set_exception(error)
 
         self.add_done_callback(go_on)
-        return following
+        return future
 
 
 def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:

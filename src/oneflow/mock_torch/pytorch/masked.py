@@ -136,8 +136,8 @@ def var(
         correction = 0 if unbiased is False else 1
     dims = _dims(input, dim)
     converted = input if dtype is None else input.to(dtype)
-    deviations = converted - mean(converted, dims, keepdim=True, mask=mask)
-    total = _filled(deviations.square(), mask, 0).sum(dims, keepdim=True)
+    differences = converted - mean(converted, dims, keepdim=True, mask=mask)
+    total = _filled(differences.square(), mask, 0).sum(dims, keepdim=True)
     result = total / (_counts(input, dims, mask) - correction).clamp(min=0)
     return result if keepdim else result.squeeze(dims)
 

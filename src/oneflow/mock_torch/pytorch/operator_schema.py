@@ -28,10 +28,10 @@ def signature_of_schema(schema: str) -> inspect.Signature:
         if argument == "*":
             kind = inspect.Parameter.KEYWORD_ONLY
             continue
-        declared, has_default, default = argument.partition("=")
+        declaration, has_default, default = argument.partition("=")
         parameters.append(
             inspect.Parameter(
-                declared.split()[-1],
+                declaration.split()[-1],
                 kind,
                 default=_value(default.strip()) if has_default else inspect.Parameter.empty,
             )

@@ -21,7 +21,7 @@ _PATTERN = re.compile(
     \s*""",
     re.VERBOSE | re.IGNORECASE,
 )
-_PHASES = {"alpha": 0, "a": 0, "beta": 1, "b": 1, "preview": 2, "pre": 2, "c": 2, "rc": 2}
+_RELEASE_ORDER = {"alpha": 0, "a": 0, "beta": 1, "b": 1, "preview": 2, "pre": 2, "c": 2, "rc": 2}
 _FINAL = 3
 
 
@@ -34,7 +34,7 @@ def _key(text: str) -> tuple[Any, ...] | None:
     while release and release[-1] == 0:
         release.pop()
     if found["phase"]:
-        phase = (_PHASES[found["phase"].lower()], int(found["pre"] or 0))
+        phase = (_RELEASE_ORDER[found["phase"].lower()], int(found["pre"] or 0))
     else:
         # Releases under development come before all of their phases.
         phase = (-1 if found["development"] and not found["after"] else _FINAL, 0)

@@ -151,10 +151,10 @@ class RNNBase(Module):
     def _weights(self) -> list[list[Weights]]:
         parameters = self._parameters
         kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
-        absent = (() if self.bias else kinds[2:4]) + (() if self.proj_size else kinds[4:])
+        missing = (() if self.bias else kinds[2:4]) + (() if self.proj_size else kinds[4:])
 
         def part(kind: str, suffix: str) -> Any:
-            if kind in absent:
+            if kind in missing:
                 return None
             # A pruned or normalised weight is an attribute, and no parameter.
             name = kind + suffix

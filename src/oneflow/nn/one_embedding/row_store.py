@@ -46,14 +46,14 @@ class RowStore:
     def read(self, numbers: np.ndarray) -> np.ndarray:
         """Return rows."""
         rows = np.empty((len(numbers), self.width), np.float32)
-        for block, selection, at in self._parts(numbers):
-            rows[selection] = block[at]
+        for block, indices, at in self._parts(numbers):
+            rows[indices] = block[at]
         return rows
 
     def write(self, numbers: np.ndarray, rows: np.ndarray) -> None:
         """Replace rows."""
-        for block, selection, at in self._parts(numbers):
-            block[at] = rows[selection]
+        for block, indices, at in self._parts(numbers):
+            block[at] = rows[indices]
 
     def _parts(self, numbers: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield each block that has some of the rows, which ones, and where in the block."""
@@ -61,8 +61,8 @@ class RowStore:
         blocks = numbers[order] // _ROWS_PER_BLOCK
         first = np.flatnonzero(np.diff(blocks, prepend=-1))
         for start, end in pairwise([*first, len(numbers)]):
-            selection = order[start:end]
-            yield self._block(int(blocks[start])), selection, numbers[selection] % _ROWS_PER_BLOCK
+            indices = order[start:end]
+            yield self._block(int(blocks[start])), indices, numbers[indices] % _ROWS_PER_BLOCK
 
     def _block(self, number: int) -> np.ndarray:
         block = self._blocks.get(number)

@@ -161,13 +161,13 @@ class TableStore:
         persistent_path = self._options.persistent_path
         if not isinstance(persistent_path, str):
             return [Path(path) for path in persistent_path]
-        folders = sorted(
+        paths = sorted(
             folder
             for folder in Path(persistent_path).glob("*-*")
             if (folder / "snapshots").is_dir()
         )
-        local = [folder for folder in folders if folder.name.endswith(f"-{cluster.world_size()}")]
-        return local or folders or [self.path]
+        local = [folder for folder in paths if folder.name.endswith(f"-{cluster.world_size()}")]
+        return local or paths or [self.path]
 
 
 def _local_path(given: str | tuple[str, ...]) -> Path:

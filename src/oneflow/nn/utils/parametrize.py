@@ -63,20 +63,20 @@ class ParametrizationList(ModuleList):
         super().__init__(modules)
         self.unsafe = unsafe
         with no_grad():
-            originals = self._invert(original)
-        self.is_tensor = isinstance(originals, Tensor)
+            values = self._invert(original)
+        self.is_tensor = isinstance(values, Tensor)
         if self.is_tensor:
-            _put_into(original, originals)
+            _put_into(original, values)
             self._register("original", original)
             return
-        if not isinstance(originals, Sequence) or not all(
-            isinstance(tensor, Tensor) for tensor in originals
+        if not isinstance(values, Sequence) or not all(
+            isinstance(tensor, Tensor) for tensor in values
         ):
             raise ValueError(
-                f"`right_inverse` must return a Tensor or a Sequence of tensors, got {originals!r}"
+                f"`right_inverse` must return a Tensor or a Sequence of tensors, got {values!r}"
             )
-        self.count = len(originals)
-        for number, tensor in enumerate(originals):
+        self.count = len(values)
+        for number, tensor in enumerate(values):
             value = tensor.detach()
             if isinstance(original, Parameter):
                 value = Parameter(value, original.requires_grad)
@@ -250,11 +250,11 @@ def register_parametrization(
         module.parametrizations = ModuleDict()
     parametrizations: Any = module.parametrizations
     parametrizations[tensor_name] = chain
-    _give_class(module, base)
+    _set_class(module, base)
     return module
 
 
-def _give_class(module: Module, base: type) -> None:
+def _set_class(module: Module, base: type) -> None:
     """Make a module an object of `base` whose parametrized tensors are properties.
 
     The class is the module's own, as copies of the module may lose their parametrizations.
@@ -328,7 +328,7 @@ def remove_parametrizations(
     del parametrizations[tensor_name]
     if not len(parametrizations):
         delattr(module, "parametrizations")
-    _give_class(module, base)
+    _set_class(module, base)
     if isinstance(tensor, Parameter):
         module.register_parameter(tensor_name, tensor)
     else:

@@ -40,7 +40,7 @@ class SpectralNorm:
     def compute(self, module: Module, update: bool) -> Tensor:
         """The weight; with `update` the singular vectors are improved first, in place."""
         original = getattr(module, f"{self.target_name}_orig")
-        u, v = (getattr(module, f"{self.target_name}_{letter}") for letter in "uv")
+        u, v = (getattr(module, f"{self.target_name}_{suffix}") for suffix in "uv")
         matrix = as_matrix(original, self.dim)
         if update:
             with no_grad():

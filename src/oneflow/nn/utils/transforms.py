@@ -10,7 +10,7 @@ from typing import Any
 from oneflow.autograd.gradients import derivatives, grad as gradients
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import new_hook_owner
-from oneflow.differentiation.variables import Variable, leads_to_leaf, transforming
+from oneflow.differentiation.variables import Variable, has_leaf, transforming
 from oneflow.functional.shape.concat import stack
 from oneflow.graph.pytree import tree_unflatten
 from oneflow.nn.utils.transform_checks import (
@@ -70,7 +70,7 @@ class Variables:
         self._nodes.append(node)
         return leaf
 
-    def reach(self, output: Tensor) -> bool:
+    def has_dependence(self, output: Tensor) -> bool:
         """Test if an output depends on a variable."""
         if not output.requires_grad or not self.tensors:
             return False
@@ -88,7 +88,7 @@ class Variables:
         """Gradients of weighted outputs, zeros where they do not depend on a variable."""
         return derivatives(outputs, self.tensors, weights, hooks=self._hooks)
 
-    def reopen(self) -> None:
+    def enable(self) -> None:
         """Let derivatives be asked for again after `finished`."""
         for node in self._nodes:
             node.open = True
@@ -107,7 +107,7 @@ def _finished(tensor: Tensor, recorded: bool, dead: set) -> Tensor:
     node = unwrap(tensor).node
     if node is None:
         return tensor
-    if not recorded or not leads_to_leaf(node, dead):
+    if not recorded or not has_leaf(node, dead):
         return tensor.detach()
     return tensor.view_as(tensor) if isinstance(node, Variable) else tensor
 
@@ -208,7 +208,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     return (finished, backward, variables.finished(aux)) if has_aux else (finished, backward)
 
 
-class Pushforward:
+class LinearMap:
     """The change of the value of a function with its variables.
 
     The gradient of a weighted value is linear in the weights; its own gradient is the change.
@@ -264,14 +264,14 @@ def jvp(
         value, aux = value_and_aux(result, has_aux, "func.jvp")
         if strict:
             _check_dependence(value, variables)
-        change = Pushforward(variables, value)(tangents)
+        change = LinearMap(variables, value)(tangents)
     results = (variables.finished(value), variables.finished(change))
     return (*results, variables.finished(aux)) if has_aux else results
 
 
 def _check_dependence(value: Any, variables: Variables) -> None:
     for output in flat(value, "func.jvp")[0]:
-        if not variables.reach(output):
+        if not variables.has_dependence(output):
             raise RuntimeError(
                 "func.jvp: a value of the function depends on no argument, as `strict` forbids"
             )
@@ -296,12 +296,12 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     variables = Variables(primals, tuple(range(len(primals))), "func.linearize", hooks=False)
     with variables.transforming():
         value = func(*variables.args)
-        pushforward = Pushforward(variables, value)
+        linear_map = LinearMap(variables, value)
 
     def f_jvp(*tangents: Any) -> Any:
         check_form(tangents, variables.structure, "func.linearize", "arguments and tangents")
         with variables.transforming():
-            change = pushforward(tangents)
+            change = linear_map(tangents)
         return variables.finished(change)
 
     return variables.finished(value), f_jvp
@@ -376,8 +376,8 @@ def _jacobian(
             result = func(*variables.args, **kwargs)
             value, aux = value_and_aux(result, has_aux, name)
             outputs, structure = outputs_of(value, name)
-            jacobians = [variables.in_form(_jacobian_of(output, variables)) for output in outputs]
-        slopes = variables.finished(unflat(structure, jacobians))
+            matrices = [variables.in_form(_jacobian_of(output, variables)) for output in outputs]
+        slopes = variables.finished(unflat(structure, matrices))
         return (slopes, variables.finished(aux)) if has_aux else slopes
 
     return jacobian

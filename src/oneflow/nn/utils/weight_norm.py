@@ -29,7 +29,7 @@ class WeightNorm:
 
     def compute(self, module: Module) -> Tensor:
         """The weight from its direction ``name_v`` and its size ``name_g``."""
-        direction, size = (getattr(module, f"{self.target_name}_{letter}") for letter in "vg")
+        direction, size = (getattr(module, f"{self.target_name}_{suffix}") for suffix in "vg")
         return call(weight_of_norm, direction, size, dim=self.dim)
 
     def __call__(self, module: Module, inputs: Any) -> None:

@@ -232,7 +232,7 @@ class OneCycleLR(_MomentumLR):
         self.max_momentums = functions_of_groups(max_momentum, optimizer, "max_momentum")
         super().__init__(optimizer, last_step, verbose)
 
-    def _phases(self) -> list[tuple[float, str, str]]:
+    def _intervals(self) -> list[tuple[float, str, str]]:
         """Last step of each phase and the points it goes between."""
         top = self.pct_start * self.total_steps - 1
         end = self.total_steps - 1
@@ -249,10 +249,12 @@ class OneCycleLR(_MomentumLR):
                 f"tried to step {step} times; the total number of steps is {self.total_steps}"
             )
         along = _along_cosine if self.anneal_strategy == "cos" else _along_line
-        phases = self._phases()
-        index = next((i for i, phase in enumerate(phases) if step <= phase[0]), -1) % len(phases)
-        before = phases[index - 1][0] if index else 0
-        last, start, end = phases[index]
+        intervals = self._intervals()
+        index = next((i for i, phase in enumerate(intervals) if step <= phase[0]), -1) % len(
+            intervals
+        )
+        before = intervals[index - 1][0] if index else 0
+        last, start, end = intervals[index]
         done = (step - before) / (last - before) if last > before else 1.0
         return along(points[start], points[end], done)
 

@@ -86,14 +86,14 @@ class MultiplicativeLR(_FunctionLR):
     """
 
     def _next_lrs(self, previous: int) -> list[float]:
-        return self._multiplied(self._present_lrs(), self.last_step)
+        return self._scaled(self._present_lrs(), self.last_step)
 
     def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
         for number in range(1, step + 1):
-            base_lrs = self._multiplied(base_lrs, number)
+            base_lrs = self._scaled(base_lrs, number)
         return base_lrs
 
-    def _multiplied(self, lrs: list[float], step: int) -> list[float]:
+    def _scaled(self, lrs: list[float], step: int) -> list[float]:
         """The rates of a step from those of the step before."""
         if step == 0:
             return lrs

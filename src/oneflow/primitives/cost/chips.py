@@ -128,9 +128,18 @@ _BLACKWELL = _HOPPER | {
 _H200 = _HOPPER | {"description": "NVIDIA H200"}
 # The sides of slices, smallest first, and the type of an accelerator by which `libtpu` knows them.
 _PLANES = ((1, 1), (2, 2), (2, 4), (4, 4), (4, 8), (8, 8), (8, 16), (16, 16))
-_CUBES = ((2, 2, 1), (2, 2, 2), (2, 2, 4), (2, 4, 4), (4, 4, 4), (4, 4, 8), (4, 8, 8), (8, 8, 8))
+_TPU_SHAPES = (
+    (2, 2, 1),
+    (2, 2, 2),
+    (2, 2, 4),
+    (2, 4, 4),
+    (4, 4, 4),
+    (4, 4, 8),
+    (4, 8, 8),
+    (8, 8, 8),
+)
 _V5E = {"accelerator": "v5litepod-16", "slices": _PLANES}
-_V5P = {"accelerator": "v5p-8", "slices": _CUBES}
+_V5P = {"accelerator": "v5p-8", "slices": _TPU_SHAPES}
 _V6E = {"accelerator": "v6e-4", "slices": _PLANES}
 # Products of float32 are rounded to TensorFloat-32 on GPUs, as `set_float32_matmul_precision` says.
 _CHIPS = {

@@ -19,7 +19,7 @@ def _nms(boxes, scores, iou_threshold, keep_n):
     zero = jnp.zeros_like(left)
     threshold = iou_threshold.astype(boxes.dtype)
     positions = jnp.arange(count, dtype=jnp.int32)
-    nothing = jnp.full_like(positions, count)
+    padding = jnp.full_like(positions, count)
     most = jnp.where(keep_n < 0, count, keep_n).astype(jnp.int32)
 
     def cond(state):
@@ -40,7 +40,7 @@ def _nms(boxes, scores, iou_threshold, keep_n):
         later = positions > index
         is_kept = is_kept & ~(later & (overlap > threshold))
         # Only boxes that are kept suppress others, so that the loop goes from one to the next.
-        return jnp.min(lax.select(is_kept & later, positions, nothing)), taken + 1, is_kept
+        return jnp.min(lax.select(is_kept & later, positions, padding)), taken + 1, is_kept
 
     start = jnp.int32(0), jnp.int32(0), jnp.ones(count, bool)
     end, _, is_kept = loops.while_loop(cond, body, start)

@@ -90,9 +90,9 @@ def sigmoid(x: Parts, value: Parts) -> Parts:
     power = exp(negative, value)
     c, d = 1 + power.real, power.imag
     square = c * c + d * d
-    overflows = jnp.isinf(c) | jnp.isinf(d)
+    is_inf = jnp.isinf(c) | jnp.isinf(d)
     zero = jnp.zeros_like(c)
-    quotient = _where(overflows, Parts(zero, zero), Parts(c / square, 0 - d / square))
+    quotient = _where(is_inf, Parts(zero, zero), Parts(c / square, 0 - d / square))
     special = reciprocal(Parts(c, d), quotient)
     return _where(~(jnp.isfinite(x.real) & jnp.isfinite(x.imag)), special, value)
 

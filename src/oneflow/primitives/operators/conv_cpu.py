@@ -33,7 +33,7 @@ _MAX_OFFSETS_AT_ONCE = 9
 # to compile.
 _MAX_RUN = 14
 # Channels of a group, in and out, up to which a grouped convolution is a sum of depthwise ones.
-_FEW_CHANNELS = 4
+_MAX_CHANNELS_OF_PATCHES = 4
 # Positions from which on the gradient in the weight may be a product per kernel offset.
 _LEAST_ROWS = 512
 
@@ -107,7 +107,7 @@ def _has_few_channels(channels: int, out: int, windows: Windows, groups: int) ->
     Per group that takes as long as a convolution, and far fewer operations to compile.
     """
     is_small = math.prod(windows.kernel) <= MAX_KERNEL_SIZE
-    return groups > 1 and is_small and max(channels, out) <= _FEW_CHANNELS * groups
+    return groups > 1 and is_small and max(channels, out) <= _MAX_CHANNELS_OF_PATCHES * groups
 
 
 def _prefer_patches(

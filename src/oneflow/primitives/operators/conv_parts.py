@@ -21,7 +21,7 @@ from oneflow.primitives.operators.windows import Windows
 
 # Channels of all planes that a kernel reads, up to which they are put side by side: 48 take as long
 # either way, and 192 longer.
-_FEW_SIDE_BY_SIDE = 16
+_MIN_PARALLEL = 16
 
 # --- one convolution per group
 
@@ -133,7 +133,7 @@ def convolve_by_depth(convolve: Callable, x, weight, window: Window, dtype: Any,
     inside = _offsets_inside(along, x.shape[1], along.counts(x.shape)[0]) or [0]
     parts = [_planes(shifted[(at,)]) for at in inside]
     kernels = [weight[:, :, at] for at in inside]
-    if x.shape[-1] * len(inside) <= _FEW_SIDE_BY_SIDE:
+    if x.shape[-1] * len(inside) <= _MIN_PARALLEL:
         parts, kernels = [jnp.concatenate(parts, -1)], [jnp.concatenate(kernels, 1)]
     terms = [
         convolve(part, kernel, _plane(window), wide)
@@ -165,9 +165,9 @@ def weight_adjoint_by_depth(adjoint: Callable, x, y, kernel: tuple[int, ...], wi
     along = window.with_kernel(kernel).along(0)
     inside = _offsets_inside(along, x.shape[1], y.shape[1])
     planes = _planes(y)
-    nothing = jnp.zeros((y.shape[-1], x.shape[-1], *kernel[1:]), y.dtype)
+    zeros = jnp.zeros((y.shape[-1], x.shape[-1], *kernel[1:]), y.dtype)
     parts = [
-        adjoint(_planes(part), planes, kernel[1:], _plane(window)) if at in inside else nothing
+        adjoint(_planes(part), planes, kernel[1:], _plane(window)) if at in inside else zeros
         for (at,), part in along.gather(x, np.zeros((), x.dtype)).items()
     ]
     return jnp.stack(parts, axis=2)

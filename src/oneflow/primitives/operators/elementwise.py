@@ -357,7 +357,7 @@ abs_.gradient(x=lambda g, x: _abs_gradient(g, x))
 
 
 @abs_.lowering(*DEVICE_TYPES)
-def _abs_with_infinities(x):
+def _abs_with_inf(x):
     """Infinite where a part is, even if the other is NaN."""
     value = abs_.impl(x)
     return (

@@ -106,12 +106,12 @@ def _interpolate(flat, sizes: list[int], along: list[list[tuple]], read: Callabl
     """
     terms, dtype = [], index_dtype(2 * math.prod(sizes))
     # Farther out than any element of a dimension, and a number that each dtype of positions has.
-    far = min(2.0 ** (np.iinfo(dtype).bits - 2), float(jnp.finfo(along[0][0][0].dtype).max))
+    limit = min(2.0 ** (np.iinfo(dtype).bits - 2), float(jnp.finfo(along[0][0][0].dtype).max))
     for corner in itertools.product(*along):
         index = jnp.zeros(corner[0][0].shape, dtype)
         weight = functools.reduce(jnp.multiply, [factor for _, factor in corner])
         for (position, _), size in zip(corner, sizes, strict=True):
-            position = jnp.clip(jnp.nan_to_num(position, nan=-1.0), -far, far)
+            position = jnp.clip(jnp.nan_to_num(position, nan=-1.0), -limit, limit)
             element = position.astype(dtype)
             valid = (element >= 0) & (element < size)
             index = index * size + jnp.clip(element, 0, size - 1)

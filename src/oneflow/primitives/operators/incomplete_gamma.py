@@ -170,7 +170,7 @@ def _lower_and_upper(a: Any, x: Any) -> tuple[Any, Any]:
     return jnp.where(is_lower, value, 1 - value), jnp.where(is_lower, 1 - value, value)
 
 
-def _regularised(a: Any, x: Any, upper: bool) -> Any:
+def _regularized(a: Any, x: Any, upper: bool) -> Any:
     """One of the functions of any real numbers, in double precision."""
     y, b = (array.astype(jnp.float64) for array in jnp.broadcast_arrays(x, a))
     regular = (b > 0) & (y > 0) & jnp.isfinite(b) & jnp.isfinite(y)
@@ -184,12 +184,12 @@ def _regularised(a: Any, x: Any, upper: bool) -> Any:
 
 def lower(a: Any, x: Any) -> Any:
     """``P(a, x)``."""
-    return _regularised(a, x, False)
+    return _regularized(a, x, False)
 
 
 def upper(a: Any, x: Any) -> Any:
     """``Q(a, x)``."""
-    return _regularised(a, x, True)
+    return _regularized(a, x, True)
 
 
 def density(a: Any, x: Any) -> Any:

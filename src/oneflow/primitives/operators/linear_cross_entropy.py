@@ -35,8 +35,8 @@ def _wide_dtype(x) -> Any:
 def _chunks(rows, chunk: int, padding=0):
     """Rows in chunks; the last is filled up."""
     count = -(-rows.shape[0] // chunk)
-    filler = [(0, count * chunk - rows.shape[0], 0), *[(0, 0, 0)] * (rows.ndim - 1)]
-    padded = lax.pad(rows, jnp.asarray(padding, rows.dtype), filler)
+    pad_widths = [(0, count * chunk - rows.shape[0], 0), *[(0, 0, 0)] * (rows.ndim - 1)]
+    padded = lax.pad(rows, jnp.asarray(padding, rows.dtype), pad_widths)
     return padded.reshape(count, chunk, *rows.shape[1:])
 
 

@@ -30,14 +30,14 @@ def _pow(x, y):
     return exponential.complex_power(x, y)
 
 
-def _falling(y, order: int):
+def _falling_factorial(y, order: int):
     """``y (y - 1) ... (y - order + 1)``."""
     return math.prod([y - n for n in range(1, order)], start=y)
 
 
 def _derivative(x, y, order: int):
     """The derivative of ``x ** y`` in `x`; 0 where it has no term left, whatever `x` is."""
-    factor = _falling(y, order)
+    factor = _falling_factorial(y, order)
     zero = factor == 0
     return jnp.where(zero, 0, factor * jnp.power(x, jnp.where(zero, order, y) - order))
 
@@ -51,7 +51,7 @@ def _pow_x_gradient(cotangent, x, y, *, order: int = 1):
 
 def _in_exponent(x, y, order: int):
     """The derivative of `_derivative` in the exponent; 0 where that has no term left."""
-    factor, change = jax.jvp(lambda y: _falling(y, order), (y,), (jnp.ones_like(y),))
+    factor, change = jax.jvp(lambda y: _falling_factorial(y, order), (y,), (jnp.ones_like(y),))
     zero = factor == 0
     exponent = jnp.where(zero, order, y) - order
     power = jnp.power(x, exponent)

@@ -174,11 +174,11 @@ def stored(draw: Callable) -> Callable:
 
 def shardable_random_primitive(name: str, impl: Callable, *real: str, **options: Any) -> Primitive:
     """A random primitive whose results may be drawn in parts, as its operands are split."""
-    drawn = random_primitive(
+    primitive = random_primitive(
         name, impl, *real, axes=creation_axes, positional=Positional(by_element=True), **options
     )
-    drawn.lowering("cpu")(stored(impl))
-    return drawn
+    primitive.lowering("cpu")(stored(impl))
+    return primitive
 
 
 def _uniform(

@@ -318,13 +318,13 @@ def select_along(
         best_index: gives the index, with the dimension kept.
         best_index_on_cpu: the same for CPUs, where the general one is slow there.
     """
-    op = primitive(name, _selecting(best_index), axes=reduced_axes(is_sum=False), real_only=True)
+    op = primitive(name, _select_by(best_index), axes=reduced_axes(is_sum=False), real_only=True)
     if best_index_on_cpu is not None:
-        op.lowering("cpu")(_selecting(best_index_on_cpu))
+        op.lowering("cpu")(_select_by(best_index_on_cpu))
     return op.gradient(x=select_along_gradient, writable="out")
 
 
-def _selecting(best_index: Callable) -> Callable:
+def _select_by(best_index: Callable) -> Callable:
     def impl(x, *, dim: int, keepdim: bool = False):
         if not x.ndim:
             return x, jnp.zeros((), jnp.int64)

@@ -256,7 +256,7 @@ def _resample_on_cpu(x, *, dim: int, resampling: Resampling):
 
 
 @resample.lowering("meta")
-def _resampled_shape(x, *, dim: int, resampling: Resampling):
+def _resample_shape(x, *, dim: int, resampling: Resampling):
     """The result's shape, without the table of its points."""
     size = resampling.source if resampling.adjoint else resampling.target
     return jnp.zeros((*x.shape[:dim], size, *x.shape[dim + 1 :]), x.dtype)

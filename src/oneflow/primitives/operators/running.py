@@ -38,7 +38,7 @@ _TOTALS = {
 }
 
 # Numbers that change no element they are combined with; to add -0.0 keeps even the sign of a zero.
-_IDENTITIES: dict[Any, float] = {
+_INITIAL_VALUES: dict[Any, float] = {
     jnp.add: -0.0,
     jnp.multiply: 1,
     jnp.maximum: -np.inf,
@@ -73,7 +73,7 @@ def _one_by_one(combine: Callable, x: jax.Array, reverse: bool) -> jax.Array:
 
     has_wide_total = combine in (jnp.add, jnp.multiply)
     dtype = total_dtype(x.dtype) if has_wide_total else jnp.promote_types(x.dtype, jnp.float32)
-    start = jnp.full_like(x[0], _IDENTITIES[combine], dtype=dtype)
+    start = jnp.full_like(x[0], _INITIAL_VALUES[combine], dtype=dtype)
     return loops.scan(step, start, x, reverse=reverse)[1]
 
 

@@ -75,10 +75,10 @@ def index_at_rank(x, dim: int, rank):
     return (element & jnp.uint64(_HALF)).astype(jnp.int64)
 
 
-def _order_of(halves):
+def _order_of(keys):
     """Positions along the last dimension in the order of unsigned integers of 32 bits."""
-    position = lax.broadcasted_iota(jnp.uint64, halves.shape, halves.ndim - 1)
-    in_order = lax.sort(halves << 32 | position, dimension=halves.ndim - 1)
+    position = lax.broadcasted_iota(jnp.uint64, keys.shape, keys.ndim - 1)
+    in_order = lax.sort(keys << 32 | position, dimension=keys.ndim - 1)
     return (in_order & jnp.uint64(_HALF)).astype(jnp.int64)
 
 

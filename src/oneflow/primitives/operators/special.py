@@ -47,10 +47,10 @@ def _erfinv(x):
     y = lax.erf_inv(x)
     if x.dtype != jnp.float64:
         return y
-    size, goal = jnp.abs(y), jnp.abs(x)
-    miss = jnp.where(goal > 0.5, (1 - goal) - lax.erfc(size), lax.erf(size) - goal)
+    size, target = jnp.abs(y), jnp.abs(x)
+    miss = jnp.where(target > 0.5, (1 - target) - lax.erfc(size), lax.erf(size) - target)
     step = miss * _HALF_PI_ROOT * jnp.exp(size * size)
-    return jnp.where(goal < 1, jnp.copysign(size - step / (1 + size * step), x), y)
+    return jnp.where(target < 1, jnp.copysign(size - step / (1 + size * step), x), y)
 
 
 erfinv = unary(
@@ -330,7 +330,7 @@ _gammainc_y = elementwise(
 )
 
 
-def _refuse_second_derivative(g):
+def _raise_second_derivative(g):
     raise NotImplementedError(
         "`special.gammainc` and `special.gammaincc` have no second derivative in their first "
         "argument; detach it, or take its first derivative without `create_graph`"
@@ -347,7 +347,7 @@ def _density_gradient(g, cotangent, x, y):
 
 
 _gammainc_x.gradient(
-    cotangent=lambda g, x, y: _gammainc_x(g, x, y), x=_refuse_second_derivative, y=_mixed_gradient
+    cotangent=lambda g, x, y: _gammainc_x(g, x, y), x=_raise_second_derivative, y=_mixed_gradient
 )
 _gammainc_y.gradient(
     cotangent=lambda g, x, y: _gammainc_y(g, x, y), x=_mixed_gradient, y=_density_gradient

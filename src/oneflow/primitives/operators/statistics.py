@@ -206,7 +206,7 @@ def _index_at_rank(x, dim: int, rank):
 
 
 # Ranks that are found one by one rather than by sorting.
-_FEW_PLACES = 4
+_MAX_UNROLLED = 4
 
 _SORTED = Ranking(_argsort, _index_at_rank)
 _ON_CPU = Ranking(sort_cpu.argsort, sort_cpu.index_at_rank)
@@ -321,7 +321,7 @@ def _at_places(ranking: Ranking, vectors, places):
     dim = vectors.ndim - 1
     places = jnp.broadcast_to(places, (*places.shape[: places.ndim - dim], *vectors.shape[:-1]))
     places = places.astype(index_dtype(vectors.shape[-1]))
-    if math.prod(places.shape[: places.ndim - dim]) <= _FEW_PLACES:
+    if math.prod(places.shape[: places.ndim - dim]) <= _MAX_UNROLLED:
         numbers = [
             jnp.take_along_axis(vectors, ranking.index_at_rank(vectors, dim, place), axis=-1)
             for place in places.reshape(-1, *vectors.shape[:-1], 1)

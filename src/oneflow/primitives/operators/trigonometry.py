@@ -172,11 +172,15 @@ def _sinc_slope(x):
     angle = math.pi * x
     is_near = jnp.abs(angle) < 1
     near = jnp.where(is_near, angle, 0)
-    far = jnp.where(is_near, 1, angle)
+    safe_angle = jnp.where(is_near, 1, angle)
     series, square = jnp.zeros_like(near), jnp.square(near)
     for coefficient in _SINC_SLOPE:
         series = series * square + coefficient
-    return math.pi * jnp.where(is_near, near * series, (jnp.cos(far) - jnp.sin(far) / far) / far)
+    return math.pi * jnp.where(
+        is_near,
+        near * series,
+        (jnp.cos(safe_angle) - jnp.sin(safe_angle) / safe_angle) / safe_angle,
+    )
 
 
 def _sinc(x):

@@ -9,16 +9,16 @@ from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes
 
 
-def refused(function: str) -> Callable[[Any], NoReturn]:
+def undefined_gradient(function: str) -> Callable[[Any], NoReturn]:
     """A gradient rule for a primitive that computes `function`, which has no derivative."""
 
-    def refuse(g: Any) -> NoReturn:
-        _refuse(g, function)
+    def gradient(g: Any) -> NoReturn:
+        _raise_undefined(g, function)
 
-    return refuse
+    return gradient
 
 
-def _refuse(g: Any, function: str) -> NoReturn:
+def _raise_undefined(g: Any, function: str) -> NoReturn:
     raise NotImplementedError(
         f"the derivative for '{function}' is not implemented: give it `detach()` of what is to be "
         "constant"
@@ -38,4 +38,4 @@ without_derivative = primitive(
     axes=_axes,
     linear=("result",),
 )
-without_derivative.gradient(_refuse)
+without_derivative.gradient(_raise_undefined)

@@ -61,8 +61,8 @@ def _cost(
     edge: BoxingEdge, shape: tuple[int, ...], itemsize: int, hierarchy: tuple[int, ...]
 ) -> float:
     written = math.prod(shard_shape(shape, hierarchy, edge.target)) * itemsize
-    transferred = bytes_sent(edge, shape, itemsize, hierarchy)
-    return transferred + written * _WRITTEN + (_LATENCY if edge.is_collective else 0.0)
+    nbytes = bytes_sent(edge, shape, itemsize, hierarchy)
+    return nbytes + written * _WRITTEN + (_LATENCY if edge.is_collective else 0.0)
 
 
 def _is_innermost(sbp: NdSbp, axis: int) -> bool:

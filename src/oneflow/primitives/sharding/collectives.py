@@ -61,7 +61,7 @@ def _collectives(
     for index, edge in enumerate(edges):
         if not edge.is_collective or hierarchy[edge.axis] == 1:
             continue
-        path = (source, *[earlier.target for earlier in edges[: index + 1]])
+        path = (source, *[edge.target for edge in edges[: index + 1]])
         new = _collective(edge, shape, itemsize, hierarchy)._replace(path=path)
         is_consecutive = index and edges[index - 1].is_collective and collectives
         if is_consecutive and new.kind == collectives[-1].kind == "all-reduce":

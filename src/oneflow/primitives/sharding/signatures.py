@@ -164,9 +164,9 @@ class SignatureSpace:
         operands are whole (a residual connection), the other half follows, often more than once.
         """
         operation = self.operation
-        operand_sbps = [operation.in_specs[position].sbp for position in group.inputs]
-        chosen_sbps = [self.input_sbp(choices, position) for position in group.inputs]
-        new = [_is_new_split(axis, operand_sbps, chosen_sbps) for axis in range(len(choices))]
+        operand_sbp = [operation.in_specs[position].sbp for position in group.inputs]
+        chosen_sbp = [self.input_sbp(choices, position) for position in group.inputs]
+        new = [_is_new_split(axis, operand_sbp, chosen_sbp) for axis in range(len(choices))]
         if not any(new):
             return 0.0
         total = 0.0

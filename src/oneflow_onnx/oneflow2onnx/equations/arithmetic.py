@@ -164,13 +164,13 @@ def _log1p(b: GraphBuilder, equation: Equation) -> Ref:
     (x,) = equation.operands
     one = b.constant(1, x.dtype)
     u = b.op("Add", x, one)
-    rounded = b.op("Sub", u, one)
-    tiny = b.op("Equal", rounded, b.constant(0, x.dtype), dtype=BOOL)
-    plain = b.op("Equal", rounded, x, dtype=BOOL)
-    divisor = o.where(b, tiny, one, rounded)
-    logarithm = b.op("Log", u)
-    corrected = b.op("Mul", logarithm, b.op("Div", x, divisor))
-    return o.where(b, tiny, x, o.where(b, plain, logarithm, corrected))
+    difference = b.op("Sub", u, one)
+    tiny = b.op("Equal", difference, b.constant(0, x.dtype), dtype=BOOL)
+    plain = b.op("Equal", difference, x, dtype=BOOL)
+    divisor = o.where(b, tiny, one, difference)
+    log_value = b.op("Log", u)
+    scaled = b.op("Mul", log_value, b.op("Div", x, divisor))
+    return o.where(b, tiny, x, o.where(b, plain, log_value, scaled))
 
 
 @equation_lowering("erf")

@@ -12,11 +12,11 @@ from oneflow_onnx.oneflow2onnx.reference import Ref
 BOOL = np.dtype(bool)
 
 
-def _comparison(name: str, negated: bool = False, swapped: bool = False) -> Lowering:
+def _comparison(name: str, inverted: bool = False, swapped: bool = False) -> Lowering:
     def lower(b: GraphBuilder, call: Call) -> Ref:
         x, y = reversed(call.operands) if swapped else call.operands
         result = b.op(name, x, y, dtype=BOOL)
-        return b.op("Not", result) if negated else result
+        return b.op("Not", result) if inverted else result
 
     return lower
 

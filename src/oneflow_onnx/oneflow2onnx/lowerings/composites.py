@@ -16,7 +16,7 @@ _INT8 = np.dtype(np.int8)
 def _mul(b: GraphBuilder, call: Call) -> Ref:
     composite = _rms_norm(b, call) if b.opset >= 23 else None
     composite = composite or _fake_quantization(b, call)
-    return composite or o.rounded_once(b, "Mul", *call.operands, dtype=call.result.dtype)
+    return composite or o.single_rounding(b, "Mul", *call.operands, dtype=call.result.dtype)
 
 
 def _rms_norm(b: GraphBuilder, call: Call) -> Ref | None:
@@ -42,8 +42,8 @@ def _fake_quantization(b: GraphBuilder, call: Call) -> Ref | None:
     """``clamp(round(x / scale), -largest, largest) * scale``, by way of int8; None for all else."""
     number, scale = call.operands
     limited = call.made_by(number, "clamp")
-    rounded = call.made_by(limited.operands[0], "round") if limited else None
-    quotient = call.made_by(rounded.operands[0], "div") if rounded else None
+    round_call = call.made_by(limited.operands[0], "round") if limited else None
+    quotient = call.made_by(round_call.operands[0], "div") if round_call else None
     if limited is None or quotient is None or quotient.operands[1] is not scale:
         return None
     x, (low, high) = quotient.operands[0], (bound.number for bound in limited.operands[1:])

@@ -70,7 +70,7 @@ def _div(b: GraphBuilder, call: Call) -> Ref:
     pooled = average_of_quotient(b, call)
     if pooled is not None:
         return pooled
-    return o.rounded_once(b, "Div", *call.operands, dtype=call.result.dtype)
+    return o.single_rounding(b, "Div", *call.operands, dtype=call.result.dtype)
 
 
 @lowering("cast")
@@ -196,10 +196,10 @@ def _remainder(b: GraphBuilder, call: Call) -> Ref:
     if not x.is_float:
         return b.op("Mod", x, y)
     rest = b.op("Mod", x, y, fmod=1)
-    return o.where(b, _is_rounded_up(b, rest, y), b.op("Add", rest, y), rest)
+    return o.where(b, _rounds_up(b, rest, y), b.op("Add", rest, y), rest)
 
 
-def _is_rounded_up(b: GraphBuilder, rest: Ref, y: Ref) -> Ref:
+def _rounds_up(b: GraphBuilder, rest: Ref, y: Ref) -> Ref:
     """Return where division towards 0, which leaves `rest`, is above division rounded down."""
     zero, truth = b.constant(0, y.dtype), np.dtype(bool)
     negative = [b.op("Less", number, zero, dtype=truth) for number in (rest, y)]
@@ -215,7 +215,7 @@ def _floor_divide(b: GraphBuilder, call: Call) -> Ref:
     # The rest is subtracted first, so that the quotient is whole and 1 // 0.1 is 9.
     rest, zero, one = b.op("Mod", x, y, fmod=1), b.constant(0, x.dtype), b.constant(1, x.dtype)
     quotient = b.op("Div", b.op("Sub", x, rest), y)
-    quotient = o.where(b, _is_rounded_up(b, rest, y), b.op("Sub", quotient, one), quotient)
+    quotient = o.where(b, _rounds_up(b, rest, y), b.op("Sub", quotient, one), quotient)
     half = b.constant(0.5, x.dtype)
     below = b.op("Floor", quotient)
     above = b.op("Greater", b.op("Sub", quotient, below), half, dtype=np.dtype(bool))
@@ -282,7 +282,7 @@ def _exp2(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("log2", "log10")
-def _logarithm(b: GraphBuilder, call: Call) -> Ref:
+def _log(b: GraphBuilder, call: Call) -> Ref:
     (x,) = call.operands
     base = 2 if call.primitive == "log2" else 10
     return b.op("Mul", b.op("Log", x), b.constant(1 / math.log(base), x.dtype))

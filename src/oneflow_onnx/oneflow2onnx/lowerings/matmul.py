@@ -156,8 +156,8 @@ def _grouped_outer(b: GraphBuilder, call: Call) -> Ref:
 def _rows_in_groups(b: GraphBuilder, rows: Dim, ends: Ref) -> Ref:
     """The rows that are in each group, as bools of shape [groups, rows, 1]; groups end in order."""
     end = Formula(b, o.unsqueeze(b, b.cast(ends, INT64), [1, 2]))
-    earlier = end.part(0, combine(ends.shape[0], 1, operator.sub), -3)
-    start = o.concat(b, [b.constant(np.zeros((1, 1, 1), np.int64)), earlier.ref], 0)
+    previous = end.part(0, combine(ends.shape[0], 1, operator.sub), -3)
+    start = o.concat(b, [b.constant(np.zeros((1, 1, 1), np.int64)), previous.ref], 0)
     row = row_numbers(b, rows)
     return ((row < end) & (row < Formula(b, start)).apply("Not")).ref
 

@@ -126,7 +126,7 @@ def _adaptive_max_pool(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
     (x,), dims = call.operands, call["dims"]
     sizes = require_static([x.shape[dim] for dim in dims], "adaptive pooling")
     if any(size % target for size, target in zip(sizes, call["size"], strict=True)):
-        return _uneven_maxima(b, call, sizes)
+        return _uneven_max_pool(b, call, sizes)
     kernel = [size // target for size, target in zip(sizes, call["size"], strict=True)]
     planes = _Planes(b, x, dims)
     shape = planes.shape(call.result.shape)
@@ -136,7 +136,7 @@ def _adaptive_max_pool(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
     return planes.restore(values), planes.restore(b.op("Mod", places, size))
 
 
-def _uneven_maxima(b: GraphBuilder, call: Call, sizes: Sequence[int]) -> tuple[Ref, Ref]:
+def _uneven_max_pool(b: GraphBuilder, call: Call, sizes: Sequence[int]) -> tuple[Ref, Ref]:
     """Maxima over windows of different sizes, and their places in the flattened dimensions."""
     planes = _Planes(b, call.operands[0], call["dims"])
     windows, count = planes.x, len(sizes)

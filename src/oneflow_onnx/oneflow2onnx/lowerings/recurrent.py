@@ -24,10 +24,10 @@ _LSTM_ORDER, _GRU_ORDER = (0, 3, 1, 2), (1, 0, 2)
 
 @lowering("lstm")
 def _lstm(b: GraphBuilder, call: Call) -> tuple[Ref, Ref, None]:
-    projected, h0, c0, weight, *rest = call.operands
+    x, h0, c0, weight, *rest = call.operands
     if call["extra"] or rest:
         raise Unsupported("an LSTM with projections or sequences of different lengths")
-    inputs = _layer_inputs(b, call, projected, weight, None, _LSTM_ORDER)
+    inputs = _layer_inputs(b, call, x, weight, None, _LSTM_ORDER)
     states = [o.unsqueeze(b, state, [0]) for state in (h0, c0)]
     shape, last = _shapes(call, 0)
     outputs = [(shape, h0.dtype), (last, h0.dtype), (last, c0.dtype)]
@@ -44,21 +44,21 @@ def _lstm(b: GraphBuilder, call: Call) -> tuple[Ref, Ref, None]:
 
 @lowering("gru")
 def _gru(b: GraphBuilder, call: Call) -> tuple[Ref, None]:
-    projected, h0, weight, *rest = call.operands
+    x, h0, weight, *rest = call.operands
     if len(rest) > call["extra"]:
         raise Unsupported("a GRU on sequences of different lengths")
     recurrent_bias = rest[0] if call["extra"] else None
-    inputs = _layer_inputs(b, call, projected, weight, recurrent_bias, _GRU_ORDER)
+    inputs = _layer_inputs(b, call, x, weight, recurrent_bias, _GRU_ORDER)
     options = {**_options(call, weight, 3), "linear_before_reset": 1}
     return _stateful(b, call, "GRU", inputs, h0, options), None
 
 
 @lowering("rnn")
 def _rnn(b: GraphBuilder, call: Call) -> Ref:
-    projected, h0, weight, *lengths = call.operands
+    x, h0, weight, *lengths = call.operands
     if lengths:
         raise Unsupported("an RNN on sequences of different lengths")
-    inputs = _layer_inputs(b, call, projected, weight, None, (0,))
+    inputs = _layer_inputs(b, call, x, weight, None, (0,))
     options = _options(call, weight, 1)
     options["activations"] = ["Relu" if call["relu"] else "Tanh"]
     return _stateful(b, call, "RNN", inputs, h0, options)
@@ -96,20 +96,20 @@ def _options(call: Call, weight: Ref, gates: int) -> dict[str, Any]:
 def _layer_inputs(
     b: GraphBuilder,
     call: Call,
-    projected: Ref,
+    linear_output: Ref,
     weight: Ref,
     recurrent_bias: Ref | None,
     order: Sequence[int],
 ) -> list[Ref | None]:
     """The sequence, and weights and biases with their gates in ONNX's order."""
-    product = call.made_by(projected, "linear") or call.made_by(projected, "linear_no_bias")
+    product = call.made_by(linear_output, "linear") or call.made_by(linear_output, "linear_no_bias")
     bias = None
     if product is not None and product.operands[0].rank == 3:
-        x, input_weight, *biases_made = product.operands
-        bias = biases_made[0] if biases_made else None
+        x, input_weight, *rest = product.operands
+        bias = rest[0] if rest else None
     else:
         (rows,) = require_static(weight.shape[:1], "the weight of a recurrent layer")
-        x, input_weight = projected, b.constant(np.eye(rows, dtype=weight.dtype))
+        x, input_weight = linear_output, b.constant(np.eye(rows, dtype=weight.dtype))
     if recurrent_bias is None and bias is not None:
         both = call.made_by(bias, "add")
         bias, recurrent_bias = both.operands if both is not None else (bias, None)
@@ -143,8 +143,8 @@ def _lstm_cell(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
 
 @lowering("gru_cell")
 def _gru_cell(b: GraphBuilder, call: Call) -> Ref:
-    projected, recurrent, h = call.operands
-    r, z, n = _gates(b, projected, 3)
+    x, recurrent, h = call.operands
+    r, z, n = _gates(b, x, 3)
     recurrent_r, recurrent_z, recurrent_n = _gates(b, recurrent, 3)
     r = b.op("Sigmoid", b.op("Add", r, recurrent_r))
     z = b.op("Sigmoid", b.op("Add", z, recurrent_z))

@@ -47,26 +47,26 @@ def rotary_embedding(b: GraphBuilder, call: Call) -> Ref | None:
     return b.op("RotaryEmbedding", rotation.x, *tables, shape=rotation.x.shape)
 
 
-def _rotation(call: Call, plain: Ref, turned: Ref) -> _Rotation | None:
+def _rotation(call: Call, plain: Ref, rotated: Ref) -> _Rotation | None:
     """The operands that the two addends of a sum rotate, if they do."""
-    products = call.made_by(plain, "mul"), call.made_by(turned, "mul")
+    products = call.made_by(plain, "mul"), call.made_by(rotated, "mul")
     if products[0] is None or products[1] is None:
         return None
-    for halves, sine in itertools.permutations(products[1].operands):
-        x = _turned(call, halves)
+    for operand, sine in itertools.permutations(products[1].operands):
+        x = _rotate_half(call, operand)
         others = [operand for operand in products[0].operands if operand is not x]
         if x is not None and len(others) == 1:
             return _Rotation(x, others[0], sine)
     return None
 
 
-def _turned(call: Call, halves: Ref) -> Ref | None:
+def _rotate_half(call: Call, operand: Ref) -> Ref | None:
     """The value of which this is the negated second half and then the first; None if it is not."""
-    joined = call.made_by(halves, "concat")
-    negated = call.made_by(joined.operands[0], "neg") if joined else None
-    if joined is None or negated is None or len(joined.operands) != 2:
+    joined = call.made_by(operand, "concat")
+    neg = call.made_by(joined.operands[0], "neg") if joined else None
+    if joined is None or neg is None or len(joined.operands) != 2:
         return None
-    first, second = _half(call, joined.operands[1]), _half(call, negated.operands[0])
+    first, second = _half(call, joined.operands[1]), _half(call, neg.operands[0])
     if first is None or second is None or first[0] is not second[0]:
         return None
     x = first[0]
@@ -76,17 +76,17 @@ def _turned(call: Call, halves: Ref) -> Ref | None:
 
 def _half(call: Call, part: Ref) -> tuple[Ref, int] | None:
     """The value of whose last dimension this is one half, and which."""
-    maker, place = call.makers.get(part, (None, 0))
-    if maker is None or maker.primitive not in ("split", "slice"):
+    producer, place = call.makers.get(part, (None, 0))
+    if producer is None or producer.primitive not in ("split", "slice"):
         return None
-    x = maker.operands[0]
+    x = producer.operands[0]
     size, last = x.shape[-1], x.rank - 1
     if not isinstance(size, int) or size % 2 or part.shape[-1] != size // 2:
         return None
-    if maker.primitive == "split":
-        return (x, place) if maker["dim"] == last else None
-    start = maker.operands[1].number
-    if maker["dims"] != (last,) or maker["steps"] != (1,) or start not in (0, size // 2):
+    if producer.primitive == "split":
+        return (x, place) if producer["dim"] == last else None
+    start = producer.operands[1].number
+    if producer["dims"] != (last,) or producer["steps"] != (1,) or start not in (0, size // 2):
         return None
     return x, int(start > 0)
 
@@ -97,8 +97,8 @@ def _is_repeated(call: Call, table: Ref, function: str) -> bool:
     while reshaped is not None and reshaped.operands[0].shape[-1:] == table.shape[-1:]:
         table = reshaped.operands[0]
         reshaped = call.made_by(table, "reshape")
-    waves = call.made_by(table, function)
-    angles = call.made_by(waves.operands[0], "concat") if waves else None
+    sin_or_cos = call.made_by(table, function)
+    angles = call.made_by(sin_or_cos.operands[0], "concat") if sin_or_cos else None
     if angles is None or len(angles.operands) != 2:
         return False
     one, other = angles.operands

@@ -42,7 +42,7 @@ def fold(
         if not new:
             break
         for name, sizes in new:
-            shapes.learn(name, sizes)
+            shapes.set_sizes(name, sizes)
         shapes.infer()
         values, partial = _fold(prepared, constants, shapes.known)
     return values, partial
@@ -137,7 +137,7 @@ class Shapes:
         self._model = _without_weights(model)
         self.known = _infer(self._model)
 
-    def learn(self, name: str, sizes: list[int | None]) -> None:
+    def set_sizes(self, name: str, sizes: list[int | None]) -> None:
         """Take over the shape of a value, to infer more from it."""
         dims = [None if size is None or size < 0 else size for size in sizes]
         self._model.graph.value_info.append(

@@ -43,7 +43,7 @@ def _reads(items: Sequence[Item]) -> set[str]:
 
 def _with_blocks(items: list[Item], outputs: set[str]) -> list[Item]:
     """Replace the repetition that saves most lines by blocks, and go on left and right of it."""
-    best = _best_repetition(items, outputs)
+    best = _best_repeat(items, outputs)
     if best is None:
         return items
     start, period, count = best
@@ -57,7 +57,7 @@ def _with_blocks(items: list[Item], outputs: set[str]) -> list[Item]:
     return [*before, *blocks, *_with_blocks(items[end:], outputs)]
 
 
-def _best_repetition(items: list[Item], outputs: set[str]) -> tuple[int, int, int] | None:
+def _best_repeat(items: list[Item], outputs: set[str]) -> tuple[int, int, int] | None:
     """Return start, period and count of the repetition that saves most lines."""
     # Parts repeat inside of what repeats, not by themselves.
     keys = [item.template if isinstance(item, Line) else item for item in items]
@@ -72,9 +72,9 @@ def _best_repetition(items: list[Item], outputs: set[str]) -> tuple[int, int, in
                 candidates.append(((run // period) * period, -period, index - run, run))
             run = 0
     for _, negative, first, run in sorted(candidates, reverse=True)[:32]:
-        repetition = _aligned(items, outputs, first, -negative, run)
-        if repetition is not None:
-            return repetition
+        candidate = _aligned(items, outputs, first, -negative, run)
+        if candidate is not None:
+            return candidate
     return None
 
 
@@ -86,14 +86,14 @@ def _aligned(
     for start in range(first, first + min(run % period, period - 1) + 1):
         count = (first + run - start) // period + 1
         shapes = [_shape(items, outputs, start + period * k, period) for k in range(count)]
-        alike = 1
-        while alike < count and shapes[alike][0] == shapes[0][0]:
-            alike += 1
-        if alike >= 2 and shapes[0][1] <= _MOST_VALUES:
+        equal = 1
+        while equal < count and shapes[equal][0] == shapes[0][0]:
+            equal += 1
+        if equal >= 2 and shapes[0][1] <= _MOST_VALUES:
             # Blocks begin with a layer where they can, not with the activation before it.
             head = items[start]
             plain = isinstance(head, Line) and not head.layers
-            choices.append((-alike, shapes[0][1], plain, start))
+            choices.append((-equal, shapes[0][1], plain, start))
     if not choices:
         return None
     negative, _, _, start = min(choices)

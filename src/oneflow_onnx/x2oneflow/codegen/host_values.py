@@ -28,12 +28,10 @@ def inner_host_names(
     names = {*host, *_host_inputs(call, prepared, host), *constants}
     while True:
         inside = host_names(prepared, names)
-        returning = {
-            before for before, after in _carried(call, prepared) if after in inside
-        } - names
-        if not returning:
+        on_host = {before for before, after in _carried(call, prepared) if after in inside} - names
+        if not on_host:
             return inside
-        names |= returning
+        names |= on_host
 
 
 def _results_of_subgraphs(call: NodeCall, host: Iterable[str]) -> Iterator[str]:

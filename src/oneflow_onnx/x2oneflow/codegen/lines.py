@@ -75,5 +75,5 @@ class Line:
     @property
     def template(self) -> tuple[Any, ...]:
         """The part that alike lines have in common."""
-        constructions = tuple((layer.kind, layer.construction) for layer in self.layers)
-        return self.text, constructions, len(self.outputs), len(self.inputs)
+        expressions = tuple((layer.kind, layer.construction) for layer in self.layers)
+        return self.text, expressions, len(self.outputs), len(self.inputs)

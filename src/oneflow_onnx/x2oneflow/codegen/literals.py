@@ -49,7 +49,7 @@ def docstring(text: str) -> str:
     return f'""{_text(text)}""'
 
 
-def without_quoted(line: str) -> str:
+def without_strings(line: str) -> str:
     """Return a line of the same length in which underscores stand for quoted text."""
     return _STRING.sub(lambda match: "_" * len(match[0]), line)
 

@@ -50,7 +50,7 @@ class Member:
     """
 
     name: str
-    made: Layer | Part
+    content: Layer | Part
     offset: int
 
 
@@ -87,27 +87,27 @@ class Body:
     @cached_property
     def key(self) -> tuple[Any, ...]:
         """The part that bodies of the same class have in common."""
-        constructions = tuple((m.name, m.made.construction) for m in self.members)
-        return constructions, tuple(self.statements), tuple(self.arguments)
+        expressions = tuple((m.name, m.content.construction) for m in self.members)
+        return expressions, tuple(self.statements), tuple(self.arguments)
 
     def parts(self) -> Iterator[Part]:
         """The parts inside, and those inside them first."""
         for member in self.members:
-            if isinstance(member.made, Part):
-                yield from member.made.body.parts()
-                yield member.made
+            if isinstance(member.content, Part):
+                yield from member.content.body.parts()
+                yield member.content
 
-    def _member(self, made: Layer | Part, numbers: dict[str, list[int]]) -> str:
-        counter = numbers[made.kind]
+    def _member(self, content: Layer | Part, numbers: dict[str, list[int]]) -> str:
+        counter = numbers[content.kind]
         counter[0] += 1
-        name = made.kind if counter[1] == 1 else f"{made.kind}{counter[0]}"
-        self.members.append(Member(name, made, len(self.slots)))
-        if isinstance(made, Part):
-            self.slots += made.body.slots
-            self.state.update((f"{name}.{path}", v) for path, v in made.body.state.items())
+        name = content.kind if counter[1] == 1 else f"{content.kind}{counter[0]}"
+        self.members.append(Member(name, content, len(self.slots)))
+        if isinstance(content, Part):
+            self.slots += content.body.slots
+            self.state.update((f"{name}.{path}", v) for path, v in content.body.state.items())
         else:
-            self.slots += made.slots
-            self.state.update((f"{name}.{k}" if k else name, v) for k, v in made.state.items())
+            self.slots += content.slots
+            self.state.update((f"{name}.{k}" if k else name, v) for k, v in content.state.items())
         return name
 
     def _write(self, item: Item, names: list[str], live: set[str]) -> None:

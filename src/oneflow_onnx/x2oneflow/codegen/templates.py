@@ -169,10 +169,10 @@ def _biased(before: Line, line: Line, uses: Mapping[str, int]) -> Layer | None:
         return None
     if line.text not in ("{0} + {layer0}", "{layer0} + {0}") or len(before.layers) != 1:
         return None
-    (layer,), (addend,) = before.layers, line.layers
-    if not (isinstance(layer, Layer) and isinstance(addend, Layer)):
+    (layer,), (bias_layer,) = before.layers, line.layers
+    if not (isinstance(layer, Layer) and isinstance(bias_layer, Layer)):
         return None
-    bias = addend.state.get("")
+    bias = bias_layer.state.get("")
     if layer.construction != "nn.Linear({}, {}, bias=False)" or bias is None:
         return None
     weight = layer.state["weight"]

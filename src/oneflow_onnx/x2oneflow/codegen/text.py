@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oneflow_onnx.x2oneflow.codegen.lines import Layer
-from oneflow_onnx.x2oneflow.codegen.literals import docstring, without_quoted
+from oneflow_onnx.x2oneflow.codegen.literals import docstring, without_strings
 from oneflow_onnx.x2oneflow.codegen.structure import Body, Member, Part
 from oneflow_onnx.x2oneflow.prepared_graph import PreparedGraph
 
@@ -105,33 +105,33 @@ class Text:
         return lines + [f"        {statement}" for statement in body.statements]
 
     def _member(self, member: Member, names: Mapping[int, str]) -> str:
-        made, offset = member.made, member.offset
-        if isinstance(made, Part):
-            inner = self._parameters[made.body.key]
-            slots = made.body.slots
-            shown = {
+        content, offset = member.content, member.offset
+        if isinstance(content, Part):
+            inner = self._parameters[content.body.key]
+            slots = content.body.slots
+            arguments = {
                 argument: names.get(offset + index, repr(slots[index].value))
                 for index, argument in inner.items()
             }
-            construction = f"{self._names[made.body.key]}({', '.join(shown.values())})"
+            construction = f"{self._names[content.body.key]}({', '.join(arguments.values())})"
             return f"self.{member.name} = {construction}"
         values = [
             slot.written(names.get(offset + index, repr(slot.value)))
-            for index, slot in enumerate(made.slots)
+            for index, slot in enumerate(content.slots)
         ]
-        construction = made.construction.format(*values)
-        if made.kind == "buffer":
+        construction = content.construction.format(*values)
+        if content.kind == "buffer":
             return f'self.register_buffer("{member.name}", {construction})'
         return f"self.{member.name} = {construction}"
 
 
-def _parameters(bodies: Sequence[Body]) -> dict[int, str]:
+def _parameters(modules: Sequence[Body]) -> dict[int, str]:
     """Return a name for every slot in which bodies differ; slots that agree share one."""
     columns: dict[tuple[str, ...], str] = {}
     names: dict[int, str] = {}
     taken: dict[str, int] = {}
-    for index, slot in enumerate(bodies[0].slots):
-        column = tuple(repr(body.slots[index].value) for body in bodies)
+    for index, slot in enumerate(modules[0].slots):
+        column = tuple(repr(body.slots[index].value) for body in modules)
         if len(set(column)) == 1:
             continue
         if column not in columns:
@@ -143,10 +143,10 @@ def _parameters(bodies: Sequence[Body]) -> dict[int, str]:
 
 
 def _operators(body: Body) -> str:
-    kinds = [m.made.kind for m in body.members if isinstance(m.made, Layer)]
-    shown = [kind for kind in dict.fromkeys(kinds) if kind not in ("weight", "buffer")]
+    kinds = [m.content.kind for m in body.members if isinstance(m.content, Layer)]
+    names = [kind for kind in dict.fromkeys(kinds) if kind not in ("weight", "buffer")]
     count = len(body.statements)
-    return ", ".join(shown) or f"{count} statement{'s' if count > 1 else ''}"
+    return ", ".join(names) or f"{count} statement{'s' if count > 1 else ''}"
 
 
 def _cut(text: str) -> str:
@@ -160,11 +160,11 @@ def _annotation(kinds: set[type]) -> str:
 
 def _wrapped(line: str) -> str:
     """Break a long line at its outermost brackets, as formatters do."""
-    code = without_quoted(line)
+    code = without_strings(line)
     if len(line) <= _WIDTH or "(" not in code or not code.endswith((")", "),", ":")):
         return line
     indent = " " * (len(line) - len(line.lstrip()) + 4)
-    start, end = _outermost(code), code.rindex(")")
+    start, end = _split_position(code), code.rindex(")")
     inner, tail = line[start + 1 : end], indent[4:] + line[end:]
     if len(indent) + len(inner) <= _WIDTH:
         return f"{line[: start + 1]}\n{indent}{inner}\n{tail}"
@@ -172,7 +172,7 @@ def _wrapped(line: str) -> str:
     return f"{line[: start + 1]}\n{arguments}{tail}"
 
 
-def _outermost(line: str) -> int:
+def _split_position(line: str) -> int:
     """Return where the bracket opens that the last one closes."""
     depth = 0
     for index in range(line.rindex(")"), -1, -1):
@@ -185,7 +185,7 @@ def _outermost(line: str) -> int:
 def _arguments(inner: str) -> list[str]:
     """Return the arguments between two brackets."""
     depth, start, arguments = 0, 0, []
-    for index, char in enumerate(without_quoted(inner)):
+    for index, char in enumerate(without_strings(inner)):
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(char, 0)
         if char == "," and depth == 0:
             arguments.append(inner[start:index].strip())

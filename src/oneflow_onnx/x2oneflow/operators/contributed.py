@@ -19,12 +19,12 @@ from oneflow_onnx.x2oneflow.registry import operator
 
 def _quantized_product(matrix: Tensor, scale: Tensor, zero_point: Tensor) -> Function:
     """Return the product with a quantised matrix, of what is quantised when it is known."""
-    centred = matrix.to(flow.float64) - zero_point.to(flow.float64)
+    shifted = matrix.to(flow.float64) - zero_point.to(flow.float64)
 
     def product(x: Tensor) -> Tensor:
         values, x_scale, x_zero_point = dynamic_quantize(x)
         # Sums of products of bytes are exact in double precision.
-        sums = flow.matmul(values.to(flow.float64) - x_zero_point.to(flow.float64), centred)
+        sums = flow.matmul(values.to(flow.float64) - x_zero_point.to(flow.float64), shifted)
         return sums.to(flow.float32) * (x_scale * scale)
 
     return product

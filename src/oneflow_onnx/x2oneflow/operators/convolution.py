@@ -14,7 +14,7 @@ from oneflow.nn import functional as F
 from oneflow_onnx.x2oneflow.registry import Evaluation, operator
 from oneflow_onnx.x2oneflow.values import check_size
 
-_CONVOLUTIONS: dict[int, Callable[..., Tensor]] = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+_CONVS: dict[int, Callable[..., Tensor]] = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 _TRANSPOSED: dict[int, Callable[..., Tensor]] = {
     1: F.conv_transpose1d,
     2: F.conv_transpose2d,
@@ -30,7 +30,7 @@ def _for_rank(table: dict[int, Callable[..., Tensor]], rank: int) -> Callable[..
 
 def resolve_padding(
     sizes: Sequence[int],
-    extents: Sequence[int],
+    kernel_size: Sequence[int],
     strides: Sequence[int],
     auto_pad: str,
     pads: Sequence[int] | None,
@@ -41,27 +41,27 @@ def resolve_padding(
         widths = [0] * (2 * rank) if pads is None or auto_pad == "VALID" else list(pads)
         _check_padding(sizes, widths[:rank], widths[rank:])
         return widths[:rank], widths[rank:]
-    begins, ends = [], []
-    for size, extent, stride in zip(sizes, extents, strides, strict=True):
+    starts, ends = [], []
+    for size, extent, stride in zip(sizes, kernel_size, strides, strict=True):
         total = max((-(-size // stride) - 1) * stride + extent - size, 0)
         less, more = total // 2, total - total // 2
-        begins.append(more if auto_pad == "SAME_LOWER" else less)
+        starts.append(more if auto_pad == "SAME_LOWER" else less)
         ends.append(less if auto_pad == "SAME_LOWER" else more)
-    _check_padding(sizes, begins, ends)
-    return begins, ends
+    _check_padding(sizes, starts, ends)
+    return starts, ends
 
 
-def _check_padding(sizes: Sequence[int], begins: Sequence[int], ends: Sequence[int]) -> None:
+def _check_padding(sizes: Sequence[int], starts: Sequence[int], ends: Sequence[int]) -> None:
     """Refuse windows over more padding than a value may have elements."""
-    padded = [max(n + b + e, n) for n, b, e in zip(sizes, begins, ends, strict=True)]
+    padded = [max(n + b + e, n) for n, b, e in zip(sizes, starts, ends, strict=True)]
     check_size([math.prod(padded) - math.prod(sizes)])
 
 
-def pad_sides(x: Tensor, begins: Sequence[int], ends: Sequence[int], value: float) -> Tensor:
+def pad_sides(x: Tensor, starts: Sequence[int], ends: Sequence[int], value: float) -> Tensor:
     """Pad the last dimensions; negative amounts crop."""
-    if not any(begins) and not any(ends):
+    if not any(starts) and not any(ends):
         return x
-    pairs = zip(reversed(begins), reversed(ends), strict=True)
+    pairs = zip(reversed(starts), reversed(ends), strict=True)
     return F.pad(x, [amount for pair in pairs for amount in pair], value=value)
 
 
@@ -84,12 +84,12 @@ def conv(
     if kernel != list(weight.shape[2:]):
         raise ValueError(f"`kernel_shape` {kernel} differs from the weight's {weight.shape[2:]}")
     dilation, stride = list(dilations or [1] * rank), list(strides or [1] * rank)
-    extents = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
-    begins, ends = resolve_padding(x.shape[2:], extents, stride, auto_pad, pads)
-    padding = begins
-    if begins != ends or min(begins, default=0) < 0:
-        x, padding = pad_sides(x, begins, ends, 0), [0] * rank
-    convolve = _for_rank(_CONVOLUTIONS, rank)
+    kernel_size = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    starts, ends = resolve_padding(x.shape[2:], kernel_size, stride, auto_pad, pads)
+    padding = starts
+    if starts != ends or min(starts, default=0) < 0:
+        x, padding = pad_sides(x, starts, ends, 0), [0] * rank
+    convolve = _for_rank(_CONVS, rank)
     return convolve(x, weight, bias, stride, padding, dilation, group)
 
 
@@ -114,32 +114,32 @@ def conv_transpose(
     extra = list(output_padding or [0] * rank)
     transposed = _for_rank(_TRANSPOSED, rank)
     full = transposed(x, weight, bias, stride, 0, 0, group, dilation)
-    extents = [(k - 1) * d + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
+    kernel_size = [(k - 1) * d + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
     target_shape = None if output_shape is None else list(output_shape[-rank:])
     if target_shape is None and auto_pad.startswith("SAME"):
         target_shape = [n * s for n, s in zip(x.shape[2:], stride, strict=True)]
     if target_shape is None:
-        begins, ends = resolve_padding(x.shape[2:], extents, stride, auto_pad, pads)
+        starts, ends = resolve_padding(x.shape[2:], kernel_size, stride, auto_pad, pads)
         more_ends = [added - end for added, end in zip(extra, ends, strict=True)]
     else:
-        begins, more_ends = _crop_to(full.shape[2:], target_shape, extra, auto_pad)
-    return _cropped(full, bias, [-begin for begin in begins], more_ends)
+        starts, more_ends = _crop_to(full.shape[2:], target_shape, extra, auto_pad)
+    return _slice_padding(full, bias, [-begin for begin in starts], more_ends)
 
 
 def _crop_to(
     sizes: Sequence[int], target_shape: Sequence[int], extra: Sequence[int], auto_pad: str
 ) -> tuple[list[int], list[int]]:
     """Return what to cut in front and what to add behind to reach the sizes wanted."""
-    begins, more_ends = [], []
+    starts, more_ends = [], []
     for size, target, added in zip(sizes, target_shape, extra, strict=True):
         total = size + added - target
         begin = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
-        begins.append(begin)
+        starts.append(begin)
         more_ends.append(target - size + begin)
-    return begins, more_ends
+    return starts, more_ends
 
 
-def _cropped(full: Tensor, bias: Tensor | None, low: list[int], high: list[int]) -> Tensor:
+def _slice_padding(full: Tensor, bias: Tensor | None, low: list[int], high: list[int]) -> Tensor:
     """Crop a result, or extend it by places that no kernel reaches: they hold the bias."""
     if max(high, default=0) <= 0 or bias is None:
         return pad_sides(full, low, high, 0)
@@ -168,8 +168,8 @@ def deform_conv(
     """
     if x.ndim != 4:
         raise NotImplementedError(f"deformable convolution over {x.ndim - 2} dimensions, not 2")
-    begins, ends = resolve_padding(x.shape[2:], weight.shape[2:], [1, 1], "NOTSET", pads)
-    x = pad_sides(x, begins, ends, 0)  # what is outside counts as 0 anyway
+    starts, ends = resolve_padding(x.shape[2:], weight.shape[2:], [1, 1], "NOTSET", pads)
+    x = pad_sides(x, starts, ends, 0)  # what is outside counts as 0 anyway
     return F.deform_conv2d(x, offset, weight, bias, strides or 1, 0, dilations or 1, mask)
 
 

@@ -100,10 +100,10 @@ def _region_maximum(
 def _bilinear(positions: np.ndarray, length: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the two neighbours of positions with their weights; outside the weights are 0."""
     inside = (positions >= -1) & (positions <= length)
-    clipped = positions.clip(0, length - 1)
-    low = np.floor(clipped).astype(np.int64)
+    clamped = positions.clip(0, length - 1)
+    low = np.floor(clamped).astype(np.int64)
     high = np.minimum(low + 1, length - 1)
-    share = clipped - low
+    share = clamped - low
     return [(low, np.where(inside, 1 - share, 0)), (high, np.where(inside, share, 0))]
 
 
@@ -180,9 +180,9 @@ def non_max_suppression(
     return flow.tensor(results, dtype=flow.int64).reshape(-1, 3)
 
 
-def _corners(boxes: np.ndarray, centred: bool) -> np.ndarray:
+def _corners(boxes: np.ndarray, center_point_box: bool) -> np.ndarray:
     """Return boxes as left, top, right, bottom, whatever diagonal they are given by."""
-    if centred:
+    if center_point_box:
         x, y, width, height = np.moveaxis(boxes, -1, 0)
         corners = [x - width / 2, y - height / 2, x + width / 2, y + height / 2]
     else:

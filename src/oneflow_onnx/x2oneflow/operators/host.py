@@ -10,7 +10,7 @@ from typing import Any
 from oneflow_onnx.x2oneflow.registry import Evaluation, operator
 
 _TEXT = ("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit")
-_CLASSICAL = (
+_ML_OPERATORS = (
     "Binarizer",
     "FeatureVectorizer",
     "Imputer",
@@ -49,4 +49,4 @@ def _on_host(**attributes: Any) -> None:
 operator(*_TEXT, "ImageDecoder", evaluation=Evaluation.HOST)(_on_host)
 operator("TfIdfVectorizer", evaluation=Evaluation.HOST, limits=_GRAMS)(_on_host)
 operator("Unique", evaluation=Evaluation.HOST, limits={"axis": _MOST_AXES})(_on_host)
-operator(*_CLASSICAL, domain="ai.onnx.ml", evaluation=Evaluation.HOST, limits=_COLUMNS)(_on_host)
+operator(*_ML_OPERATORS, domain="ai.onnx.ml", evaluation=Evaluation.HOST, limits=_COLUMNS)(_on_host)

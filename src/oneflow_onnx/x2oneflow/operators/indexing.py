@@ -201,8 +201,8 @@ def reverse_sequence(
         places[entry, :length] = places[entry, :length][::-1]
     view = [1] * x.ndim
     view[time_axis], view[batch_axis] = steps, batch
-    oriented = places.T if time_axis < batch_axis else places
-    index = flow.tensor(np.ascontiguousarray(oriented), device=x.device).reshape(view)
+    indices = places.T if time_axis < batch_axis else places
+    index = flow.tensor(np.ascontiguousarray(indices), device=x.device).reshape(view)
     return flow.gather(x, time_axis % x.ndim, index.expand(x.shape))
 
 

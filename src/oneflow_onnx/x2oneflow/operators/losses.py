@@ -52,8 +52,8 @@ def softmax_cross_entropy(
     n_outputs: int,
 ) -> Any:
     """Return the cross entropy of softmax of `scores`, and the logarithms if they are wanted."""
-    logarithms = F.log_softmax(scores, 1)
+    log_prob = F.log_softmax(scores, 1)
     loss = negative_log_likelihood(
-        logarithms, labels, weights, ignore_index=ignore_index, reduction=reduction
+        log_prob, labels, weights, ignore_index=ignore_index, reduction=reduction
     )
-    return loss if n_outputs == 1 else (loss, logarithms)
+    return loss if n_outputs == 1 else (loss, log_prob)

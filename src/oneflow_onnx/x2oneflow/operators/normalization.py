@@ -147,9 +147,9 @@ def group_normalization(
 ) -> Tensor:
     """Normalise groups of channels."""
     wide = x.to(flow.float32) if stash_type == 1 else x
-    normalised = F.group_norm(wide, num_groups, eps=epsilon).to(x.dtype)
+    normalized = F.group_norm(wide, num_groups, eps=epsilon).to(x.dtype)
     view = [1, -1, *[1] * (x.ndim - 2)]
-    return normalised * scale.reshape(view) + bias.reshape(view)
+    return normalized * scale.reshape(view) + bias.reshape(view)
 
 
 @operator("LRN")

@@ -15,8 +15,8 @@ from oneflow_onnx.x2oneflow.operators.convolution import pad_sides, resolve_padd
 from oneflow_onnx.x2oneflow.registry import Evaluation, operator
 from oneflow_onnx.x2oneflow.values import integers
 
-_MAX_POOLS: dict[int, Callable[..., Tensor]] = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
-_AVERAGE_POOLS: dict[int, Callable[..., Tensor]] = {
+_MAX_POOL: dict[int, Callable[..., Tensor]] = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
+_AVG_POOL: dict[int, Callable[..., Tensor]] = {
     1: F.avg_pool1d,
     2: F.avg_pool2d,
     3: F.avg_pool3d,
@@ -37,7 +37,7 @@ class Windows:
     kernel: list[int]
     strides: list[int]
     dilations: list[int]
-    begins: list[int]
+    starts: list[int]
     ends: list[int]
     counts: list[int]
 
@@ -55,19 +55,19 @@ class Windows:
         """Return the windows that ONNX's attributes describe for the operand `x`."""
         sizes, rank = list(x.shape[2:]), x.ndim - 2
         steps, dilation = list(strides or [1] * rank), list(dilations or [1] * rank)
-        extents = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
-        begins, ends = resolve_padding(sizes, extents, steps, auto_pad, pads)
+        kernel_size = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+        starts, ends = resolve_padding(sizes, kernel_size, steps, auto_pad, pads)
         counts = []
-        for n, b, e, extent, s in zip(sizes, begins, ends, extents, steps, strict=True):
+        for n, b, e, extent, s in zip(sizes, starts, ends, kernel_size, steps, strict=True):
             remaining = n + b + e - extent
             count = (-(-remaining // s) if ceil_mode else remaining // s) + 1
             # A window must start inside the operand or its front padding.
             counts.append(count - 1 if ceil_mode and (count - 1) * s >= n + b else count)
-        return cls(sizes, list(kernel), steps, dilation, begins, ends, counts)
+        return cls(sizes, list(kernel), steps, dilation, starts, ends, counts)
 
     def places(self, axis: int) -> np.ndarray:
         """Return the index in the operand of every tap: (window, tap)."""
-        first = np.arange(self.counts[axis]) * self.strides[axis] - self.begins[axis]
+        first = np.arange(self.counts[axis]) * self.strides[axis] - self.starts[axis]
         return first[:, None] + np.arange(self.kernel[axis]) * self.dilations[axis]
 
     def padded(self, x: Tensor, value: float) -> Tensor:
@@ -79,25 +79,25 @@ class Windows:
                 self.strides,
                 self.kernel,
                 self.dilations,
-                self.begins,
+                self.starts,
                 self.sizes,
                 strict=True,
             )
         ]
-        return pad_sides(x, self.begins, ends, value)
+        return pad_sides(x, self.starts, ends, value)
 
     @property
     def symmetric(self) -> bool:
         """True if the padding is one that poolings add themselves, so that none is copied."""
-        return self.begins == self.ends and all(
-            0 <= 2 * added <= width for added, width in zip(self.begins, self.kernel, strict=True)
+        return self.starts == self.ends and all(
+            0 <= 2 * added <= width for added, width in zip(self.starts, self.kernel, strict=True)
         )
 
     def taps(self, x: Tensor, value: float) -> Tensor:
         """Return the elements of all windows: (batch, channels, window..., tap)."""
         padded, rank = self.padded(x, value), len(self.sizes)
         for axis in range(rank):
-            flat = (self.places(axis) + self.begins[axis]).reshape(-1)
+            flat = (self.places(axis) + self.starts[axis]).reshape(-1)
             places = flow.tensor(flat, device=x.device)
             padded = flow.index_select(padded, 2 + axis, places)
         pairs = [n for pair in zip(self.counts, self.kernel, strict=True) for n in pair]
@@ -110,7 +110,7 @@ class Windows:
         total = np.ones((), np.int64)
         for axis, size in enumerate(self.sizes):
             places = self.places(axis)
-            low = -self.begins[axis] if with_padding else 0
+            low = -self.starts[axis] if with_padding else 0
             high = size + (self.ends[axis] if with_padding else 0)
             num_inside = ((places >= low) & (places < high)).sum(1)
             total = total[..., None] * num_inside
@@ -133,10 +133,10 @@ def max_pool(
     """Return the maximum of every window, and its flat index in the operand if that is wanted."""
     windows = Windows.make(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     lowest = -math.inf if x.is_floating_point() else flow.iinfo(x.dtype).min
-    if n_outputs == 1 and x.is_floating_point() and len(windows.sizes) in _MAX_POOLS:
-        pool = _MAX_POOLS[len(windows.sizes)]
+    if n_outputs == 1 and x.is_floating_point() and len(windows.sizes) in _MAX_POOL:
+        pool = _MAX_POOL[len(windows.sizes)]
         if windows.symmetric and not ceil_mode:
-            return pool(x, windows.kernel, windows.strides, windows.begins, windows.dilations)
+            return pool(x, windows.kernel, windows.strides, windows.starts, windows.dilations)
         padded = windows.padded(x, lowest)
         return pool(padded, windows.kernel, windows.strides, 0, windows.dilations)
     taps = windows.taps(x, lowest)
@@ -179,10 +179,10 @@ def average_pool(
 ) -> Tensor:
     """Return the mean of every window, of the padding too if `count_include_pad`."""
     windows = Windows.make(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
-    if set(windows.dilations) == {1} and len(windows.sizes) in _AVERAGE_POOLS:
-        pool = _AVERAGE_POOLS[len(windows.sizes)]
+    if set(windows.dilations) == {1} and len(windows.sizes) in _AVG_POOL:
+        pool = _AVG_POOL[len(windows.sizes)]
         if windows.symmetric and not ceil_mode:
-            sizes = windows.kernel, windows.strides, windows.begins
+            sizes = windows.kernel, windows.strides, windows.starts
             return pool(x, *sizes, count_include_pad=bool(count_include_pad))
         means = pool(windows.padded(x, 0), windows.kernel, windows.strides)
     else:

@@ -126,11 +126,11 @@ def dynamic_quantize(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     span = (high - low) / 255
     scale = flow.where(span == 0, flow.ones_like(span), span)
     zero_point = flow.clamp(flow.round(-low / scale), 0, 255)
-    quantised = flow.clamp(flow.round(x / scale) + zero_point, 0, 255)
-    return quantised.to(flow.uint8), scale, zero_point.to(flow.uint8)
+    quantized = flow.clamp(flow.round(x / scale) + zero_point, 0, 255)
+    return quantized.to(flow.uint8), scale, zero_point.to(flow.uint8)
 
 
-def _centred(x: Tensor, zero_point: Tensor | None, axis: int) -> Tensor:
+def _subtract_zero_point(x: Tensor, zero_point: Tensor | None, axis: int) -> Tensor:
     """Return integers less their zero point, in double precision, where products are exact."""
     wide = x.to(flow.float64)
     if zero_point is None:
@@ -146,8 +146,10 @@ def matmul_integer(
     a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None
 ) -> Tensor:
     """Multiply matrices of bytes and return 32-bit integers."""
-    rows = _centred(a, a_zero, -2) if a.ndim > 1 else _centred(a, a_zero, -1)
-    return flow.matmul(rows, _centred(b, b_zero, -1)).to(flow.int32)
+    rows = (
+        _subtract_zero_point(a, a_zero, -2) if a.ndim > 1 else _subtract_zero_point(a, a_zero, -1)
+    )
+    return flow.matmul(rows, _subtract_zero_point(b, b_zero, -1)).to(flow.int32)
 
 
 @operator("ConvInteger", since=10, evaluation=Evaluation.TENSORS)
@@ -159,8 +161,8 @@ def conv_integer(
     **attributes: Any,
 ) -> Tensor:
     """Convolve bytes and return 32-bit integers."""
-    centred = _centred(x, x_zero, 1), _centred(weight, weight_zero, 0)
-    return conv(*centred, **attributes).to(flow.int32)
+    shifted = _subtract_zero_point(x, x_zero, 1), _subtract_zero_point(weight, weight_zero, 0)
+    return conv(*shifted, **attributes).to(flow.int32)
 
 
 @operator("QLinearMatMul", since=10)
@@ -175,7 +177,7 @@ def qlinear_matmul(
     y_zero: Tensor,
 ) -> Value:
     """Multiply quantised matrices and quantise the product."""
-    product = flow.matmul(_centred(a, a_zero, -2), _centred(b, b_zero, -1))
+    product = flow.matmul(_subtract_zero_point(a, a_zero, -2), _subtract_zero_point(b, b_zero, -1))
     factor = a_scale.to(flow.float64) * b_scale.to(flow.float64) / y_scale.to(flow.float64)
     scaled = flow.round(product * factor) + y_zero.to(flow.float64)
     return _limited(scaled, element_type_of(y_zero))
@@ -196,7 +198,12 @@ def qlinear_conv(
 ) -> Value:
     """Convolve quantised values and quantise the result; biases are in units of both scales."""
     wide = None if bias is None else bias.to(flow.float64)
-    total = conv(_centred(x, x_zero, 1), _centred(weight, weight_zero, 0), wide, **attributes)
+    total = conv(
+        _subtract_zero_point(x, x_zero, 1),
+        _subtract_zero_point(weight, weight_zero, 0),
+        wide,
+        **attributes,
+    )
     factor = weight_scale.to(flow.float64) * x_scale.to(flow.float64) / y_scale.to(flow.float64)
     if factor.numel() > 1:
         factor = factor.reshape(1, -1, *[1] * (x.ndim - 2))

@@ -43,8 +43,8 @@ def settings_of(
     """Return what all recurrent operators share, with the defaults of one of them."""
     count = 2 if direction == "bidirectional" else 1
     names = list(activations) if activations else list(defaults) * count
-    alphas, betas = iter(alpha or ()), iter(beta or ())
-    functions = [_activation(name, alphas, betas) for name in names]
+    alpha_values, betas = iter(alpha or ()), iter(beta or ())
+    functions = [_activation(name, alpha_values, betas) for name in names]
     return Settings(functions, clip, direction, bool(layout))
 
 
@@ -74,7 +74,7 @@ _WITH_PARAMETERS: dict[str, Callable[[Tensor, Any, Any], Tensor]] = {
 }
 
 
-def _activation(name: str, alphas: Iterator[float], betas: Iterator[float]) -> Function:
+def _activation(name: str, alpha_values: Iterator[float], betas: Iterator[float]) -> Function:
     """Return a function by its name, which ONNX writes in any case."""
     keys = {key.lower(): key for key in [*_PLAIN, *_WITH_PARAMETERS]}
     if name.lower() not in keys:
@@ -83,7 +83,7 @@ def _activation(name: str, alphas: Iterator[float], betas: Iterator[float]) -> F
     if key in _PLAIN:
         return _PLAIN[key]
     alpha, beta = _PARAMETERS[key]
-    alpha = next(alphas, alpha) if alpha is not None else None
+    alpha = next(alpha_values, alpha) if alpha is not None else None
     beta = next(betas, beta) if beta is not None else None
     function = _WITH_PARAMETERS[key]
     return lambda x: function(x, alpha, beta)
@@ -93,7 +93,7 @@ def _activation(name: str, alphas: Iterator[float], betas: Iterator[float]) -> F
 Cell = Callable[[Tensor, list[Tensor]], list[Tensor]]
 
 
-def _clipped(x: Tensor, clip: float) -> Tensor:
+def _clamped(x: Tensor, clip: float) -> Tensor:
     return flow.clamp(x, -clip, clip) if clip else x
 
 
@@ -142,10 +142,10 @@ def _run_layer(
         outputs.append(out)
         last_states.append(last)
     y = flow.stack(outputs, 1)
-    lasts = [flow.stack([last[k] for last in last_states], 0) for k in range(len(initial))]
+    final = [flow.stack([last[k] for last in last_states], 0) for k in range(len(initial))]
     if settings.steps_second:
-        y, lasts = y.permute(2, 0, 1, 3), [last.transpose(0, 1) for last in lasts]
-    return (y, *lasts)
+        y, final = y.permute(2, 0, 1, 3), [last.transpose(0, 1) for last in final]
+    return (y, *final)
 
 
 def _biases(bias: Tensor | None, index: int, like: Tensor, width: int) -> tuple[Tensor, Tensor]:
@@ -186,7 +186,7 @@ def rnn(
 
         def cell(gates: Tensor, states: list[Tensor]) -> list[Tensor]:
             total = gates + F.linear(states[0], recurrence[index])
-            return [function(_clipped(total, clip))]
+            return [function(_clamped(total, clip))]
 
         return lambda inputs: F.linear(inputs, weight[index], input_bias + state_bias), cell
 
@@ -227,14 +227,14 @@ def gru(
         def cell(gates: Tensor, states: list[Tensor]) -> list[Tensor]:
             (h,) = states
             by_two = F.linear(h, matrix[: 2 * hidden], state_bias[: 2 * hidden])
-            both = gate(_clipped(gates[:, : 2 * hidden] + by_two, clip))
+            both = gate(_clamped(gates[:, : 2 * hidden] + by_two, clip))
             update, reset = both[:, :hidden], both[:, hidden:]
             last, last_bias = matrix[2 * hidden :], state_bias[2 * hidden :]
             if linear_before_reset:
                 share = reset * F.linear(h, last, last_bias)
             else:
                 share = F.linear(reset * h, last, last_bias)
-            candidate = squash(_clipped(gates[:, 2 * hidden :] + share, clip))
+            candidate = squash(_clamped(gates[:, 2 * hidden :] + share, clip))
             return [(1 - update) * candidate + update * h]
 
         return lambda inputs: F.linear(inputs, weight[index], input_bias), cell
@@ -314,20 +314,20 @@ def run_lstm(
         of_inputs, of_state = operands.products(index)
         input_bias, state_bias = _biases(operands.bias, index, x, 4 * hidden)
         gate, squash_in, squash_out = settings.functions[3 * index : 3 * index + 3]
-        peeps = None if peepholes is None else peepholes[index].reshape(3, hidden)
+        peephole_weights = None if peepholes is None else peepholes[index].reshape(3, hidden)
 
         def cell(gates: Tensor, states: list[Tensor]) -> list[Tensor]:
             h, c = states
             total = gates + of_state(h)
             i, o, f, g = flow.split(total, hidden, -1)
-            if peeps is not None:
-                i, f = i + peeps[0] * c, f + peeps[2] * c
-            i = gate(_clipped(i, clip))
-            f = 1 - i if input_forget else gate(_clipped(f, clip))
-            c = f * c + i * squash_in(_clipped(g, clip))
-            if peeps is not None:
-                o = o + peeps[1] * c
-            return [gate(_clipped(o, clip)) * squash_out(c), c]
+            if peephole_weights is not None:
+                i, f = i + peephole_weights[0] * c, f + peephole_weights[2] * c
+            i = gate(_clamped(i, clip))
+            f = 1 - i if input_forget else gate(_clamped(f, clip))
+            c = f * c + i * squash_in(_clamped(g, clip))
+            if peephole_weights is not None:
+                o = o + peephole_weights[1] * c
+            return [gate(_clamped(o, clip)) * squash_out(c), c]
 
         return lambda inputs: of_inputs(inputs) + (input_bias + state_bias), cell
 

@@ -19,7 +19,7 @@ def _product(x: Tensor, axes: list[int], keepdim: bool) -> Tensor:
     return x
 
 
-def _extremum(function: Callable[..., Tensor], lowest: bool) -> Reduce:
+def _min_or_max(function: Callable[..., Tensor], lowest: bool) -> Reduce:
     def reduce(x: Tensor, axes: list[int], keepdim: bool) -> Tensor:
         if all(x.shape[axis] for axis in axes):
             if x.dtype == flow.bool:
@@ -57,9 +57,9 @@ _REDUCTIONS: dict[str, Reduce] = {
     "ReduceL2": lambda x, axes, keepdim: flow.sqrt(flow.sum(flow.square(x), axes, keepdim)),
     "ReduceLogSum": lambda x, axes, keepdim: flow.log(flow.sum(x, axes, keepdim)),
     "ReduceLogSumExp": _log_sum_exp,
-    "ReduceMax": _extremum(flow.amax, lowest=True),
+    "ReduceMax": _min_or_max(flow.amax, lowest=True),
     "ReduceMean": _mean,
-    "ReduceMin": _extremum(flow.amin, lowest=False),
+    "ReduceMin": _min_or_max(flow.amin, lowest=False),
     "ReduceProd": _product,
     "ReduceSum": flow.sum,
     "ReduceSumSquare": lambda x, axes, keepdim: flow.sum(flow.square(x), axes, keepdim),

@@ -63,7 +63,7 @@ class Resampling:
     def taps(self, positions: np.ndarray, length: int, scale: float) -> tuple[np.ndarray, ...]:
         """Return the indices that every element of the result reads, and their weights."""
         if self.mode == "nearest":
-            places = self._rounded(positions.astype(np.float64), scale)[:, None]
+            places = self._round(positions.astype(np.float64), scale)[:, None]
             return places.clip(0, length - 1), np.ones(places.shape)
         # Shrinking with `antialias` widens the filter by the inverse of the scale.
         squeeze = min(scale, 1.0) if self.antialias else 1.0
@@ -88,7 +88,7 @@ class Resampling:
         outer = ((t - 5) * t + 8) * t * a - 4 * a
         return np.where(t <= 1, near, np.where(t < 2, outer, 0))
 
-    def _rounded(self, positions: np.ndarray, scale: float) -> np.ndarray:
+    def _round(self, positions: np.ndarray, scale: float) -> np.ndarray:
         rounding = {
             "floor": np.floor(positions),
             "ceil": np.ceil(positions),
@@ -183,15 +183,17 @@ def resize(
         bool(exclude_outside),
         bool(antialias),
     )
-    crops = resampling.coordinates == "tf_crop_and_resize" and roi is not None and roi.size
-    bounds = roi.tolist() if crops and roi is not None else [0.0] * len(named) + [1.0] * len(named)
+    has_crop = resampling.coordinates == "tf_crop_and_resize" and roi is not None and roi.size
+    bounds = (
+        roi.tolist() if has_crop and roi is not None else [0.0] * len(named) + [1.0] * len(named)
+    )
     for position, axis in enumerate(named):
         region = bounds[position], bounds[position + len(named)]
         if full[axis] != x.shape[axis] or factors[position] != 1 or region != (0.0, 1.0):
             x = _resample(x, axis, full[axis], factors[position], region, resampling)
-    if not crops:
+    if not has_crop:
         return x
-    return _extrapolated(x, named, lengths, bounds, resampling, extrapolation_value)
+    return _fill_outside(x, named, lengths, bounds, resampling, extrapolation_value)
 
 
 def _targets(
@@ -213,7 +215,7 @@ def _targets(
     return [common] * len(lengths), [math.floor(n * common + 0.5) for n in lengths]
 
 
-def _extrapolated(
+def _fill_outside(
     x: Tensor,
     axes: Sequence[int],
     lengths: Sequence[int],

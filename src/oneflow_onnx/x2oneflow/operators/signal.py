@@ -56,12 +56,12 @@ def dft(
     sine = flow.tensor(sign * np.sin(angles) * scale, dtype=x.dtype, device=x.device)
     signal = x.narrow(dim, 0, used).movedim(dim, 0)
     real = signal[..., 0]
-    out_real, out_imaginary = _product(cosine, real), _product(sine, real)
+    out_real, out_imag = _product(cosine, real), _product(sine, real)
     if complex_input:
-        imaginary = signal[..., 1]
-        out_real = out_real - _product(sine, imaginary)
-        out_imaginary = out_imaginary + _product(cosine, imaginary)
-    parts = [out_real] if inverse and onesided else [out_real, out_imaginary]
+        imag = signal[..., 1]
+        out_real = out_real - _product(sine, imag)
+        out_imag = out_imag + _product(cosine, imag)
+    parts = [out_real] if inverse and onesided else [out_real, out_imag]
     return flow.stack(parts, -1).movedim(0, dim)
 
 

@@ -93,7 +93,7 @@ def _debug_only_display_vmap_fallback_warnings(enabled: bool) -> None:
     """Show nothing: `vmap` falls back on nothing."""
 
 
-def _jit_set_nothing(*values: Any) -> None:
+def _jit_set_ignored(*values: Any) -> None:
     """Set nothing: there is no TorchScript whose optimizations could be switched."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 from weakref import ref
 
-from oneflow.nn.utils.transforms import Pushforward, Variables
+from oneflow.nn.utils.transforms import LinearMap, Variables
 from oneflow.tensor.tensor import Tensor
 
 
@@ -54,7 +54,7 @@ class _Level:
             return UnpackedDualTensor(primal, tangent)
         tangent = None
         if variables.reach(tensor):
-            tangent = Pushforward(variables, tensor)(self._tangents)
+            tangent = LinearMap(variables, tensor)(self._tangents)
         primal, tangent = variables.finished((tensor, () if tangent is None else tangent))
         variables.reopen()
         return UnpackedDualTensor(primal, tangent if isinstance(tangent, Tensor) else None)

@@ -6,9 +6,9 @@ from oneflow.distributions.transforms import SigmoidTransform
 _SIGMOID = SigmoidTransform()
 
 
-def _clipped_sigmoid(x: Tensor) -> Tensor:
+def _clamped_sigmoid(x: Tensor) -> Tensor:
     """Return the logistic function, kept inside of (0, 1)."""
     return _SIGMOID(x)
 
 
-__all__ = ["_clipped_sigmoid"]
+__all__ = ["_clamped_sigmoid"]

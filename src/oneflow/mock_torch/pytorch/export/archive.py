@@ -78,7 +78,7 @@ def load(f: str | os.PathLike[str] | BinaryIO, **options: Any) -> ExportedProgra
         RuntimeError: it is another kind of file.
     """
     what = "it is damaged, or no file that `torch.export.save` wrote here"
-    with _opened(f) as file, tempfile.TemporaryDirectory() as folder, load_errors(f, what):
+    with _open(f) as file, tempfile.TemporaryDirectory() as folder, load_errors(f, what):
         with zipfile.ZipFile(file) as archive:
             archive.extractall(folder)
         signature = _signature_of(json.loads((Path(folder) / _NAMES).read_text()))
@@ -91,7 +91,7 @@ def load(f: str | os.PathLike[str] | BinaryIO, **options: Any) -> ExportedProgra
         return load_program(graph, state, signature)
 
 
-def _opened(f: Any) -> contextlib.AbstractContextManager[BinaryIO]:
+def _open(f: Any) -> contextlib.AbstractContextManager[BinaryIO]:
     return contextlib.nullcontext(f) if hasattr(f, "read") else Path(f).open("rb")
 
 

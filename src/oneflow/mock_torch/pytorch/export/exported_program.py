@@ -21,7 +21,7 @@ from oneflow.module.state import copy_into
 from oneflow.tensor.views import unwrap
 
 PREFIX = "module."  # of the names of the module's tensors in the graph
-_REGISTRIES = ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "training")
+_MODULE_STATE = ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "training")
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class ExportedModule(nn.Module):
 
     def __init__(self, program: ExportedProgram, body: nn.Module) -> None:
         super().__init__()
-        vars(self).update({name: vars(body)[name] for name in _REGISTRIES})
+        vars(self).update({name: vars(body)[name] for name in _MODULE_STATE})
         vars(self)["_program"] = program
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -72,14 +72,14 @@ class ExportedModule(nn.Module):
 
     def train(self, mode: bool = True) -> NoReturn:
         """Refuse: the program was recorded in the mode that the module had."""
-        _refuse_mode(mode)
+        _raise_for_mode(mode)
 
     def eval(self) -> NoReturn:
         """Refuse, as `train` does."""
-        _refuse_mode(mode=False)
+        _raise_for_mode(mode=False)
 
 
-def _refuse_mode(mode: bool = True) -> NoReturn:
+def _raise_for_mode(mode: bool = True) -> NoReturn:
     raise NotImplementedError(
         f"Calling {'train' if mode else 'eval'}() is not supported: the program was recorded "
         "in the mode that the module had; export it in the other one"
@@ -91,7 +91,7 @@ def _frozen_copy(module: nn.Module) -> nn.Module:
     memo = {id(tensor): tensor for tensor in (*module.parameters(), *module.buffers())}
     body = copy.deepcopy(module, memo)
     for member in body.modules():
-        vars(member)["train"] = _refuse_mode
+        vars(member)["train"] = _raise_for_mode
     return body
 
 

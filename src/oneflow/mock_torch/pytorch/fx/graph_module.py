@@ -28,8 +28,8 @@ class _CodeOnlyModule(nn.Module):
 
 
 def _set_member(module: nn.Module, path: str, value: Any) -> None:
-    *folders, name = path.split(".")
-    for member in folders:
+    *prefixes, name = path.split(".")
+    for member in prefixes:
         if getattr(module, member, None) is None:
             setattr(module, member, nn.Module())
         module = getattr(module, member)
@@ -142,9 +142,9 @@ class GraphModule(nn.Module):
 
     def add_submodule(self, target: str, m: nn.Module) -> bool:
         """Add a module by its path; returns False where something else is."""
-        *folders, _ = target.split(".")
+        *prefixes, _ = target.split(".")
         member: Any = self
-        for name in folders:
+        for name in prefixes:
             member = getattr(member, name, nn.Module())
             if not isinstance(member, nn.Module):
                 return False
@@ -216,9 +216,9 @@ class GraphModule(nn.Module):
 
 
 def _rebuild_graph_module(members: dict[str, Any], graph: Graph, name: str) -> GraphModule:
-    made = GraphModule(_CodeOnlyModule(members), graph, name)
-    made.meta.update(members.get("meta", {}))
-    return made
+    module = GraphModule(_CodeOnlyModule(members), graph, name)
+    module.meta.update(members.get("meta", {}))
+    return module
 
 
 __all__ = ["_USER_PRESERVED_ATTRIBUTES_KEY", "GraphModule", "_CodeOnlyModule", "_copy_attr"]

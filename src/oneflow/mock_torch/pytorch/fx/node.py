@@ -52,22 +52,22 @@ def map_arg(a: Argument, fn: Callable[[Node], Argument]) -> Argument:
 
 
 #: Where functions are looked for by their names.
-_HOMES = (
+_NAMESPACES = (
     *("torch", "torch.nn.functional", "torch.special", "torch.linalg", "torch.fft"),
     "torch.fx._symbolic_trace",
 )
 
-_PLAIN_HOMES = ("operator", "math", "builtins")
+_BUILTIN_NAMESPACES = ("operator", "math", "builtins")
 
 
 def path_of(function: Any) -> str | None:
     """Return the public path of a function; None if it has none."""
     name = getattr(function, "__name__", "")
-    for home in _HOMES:
+    for home in _NAMESPACES:
         if vars(MODULE_IN_PLACE.value(home)).get(name) is function:
             return f"{home}.{name}"
     home = (getattr(function, "__module__", None) or "").lstrip("_")
-    is_there = home in _PLAIN_HOMES and getattr(module_of(home), name, None) is function
+    is_there = home in _BUILTIN_NAMESPACES and getattr(module_of(home), name, None) is function
     return f"{home}.{name}" if is_there else None
 
 

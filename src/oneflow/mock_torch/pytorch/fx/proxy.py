@@ -225,9 +225,9 @@ class Attribute(Proxy):
         return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
 
 
-def _method(function: Callable[..., Any], *, is_reflected: bool = False) -> Callable[..., Any]:
+def _method(function: Callable[..., Any], *, is_reverse: bool = False) -> Callable[..., Any]:
     def method(*args: Any) -> Any:
-        values = args[::-1] if is_reflected else args
+        values = args[::-1] if is_reverse else args
         return args[0].tracer.create_proxy("call_function", function, values, {})
 
     return method

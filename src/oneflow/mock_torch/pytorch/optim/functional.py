@@ -17,9 +17,9 @@ from oneflow.tensor.tensor import Tensor
 
 #: Arguments that ask for more than the step of an optimizer. Others that are no options decide how
 #: PyTorch computes a step, and not what.
-_REFUSED = ("differentiable", "grad_scale", "found_inf")
+_UNSUPPORTED = ("differentiable", "grad_scale", "found_inf")
 #: Flags that are options of the optimizers.
-_SWITCHES = ("maximize", "decoupled_weight_decay")
+_BOOLEAN_OPTIONS = ("maximize", "decoupled_weight_decay")
 #: Pairs of options, which the optimizers take as one.
 _PAIRS = {
     "betas": ("beta1", "beta2"),
@@ -32,12 +32,12 @@ def _signature(states: Mapping[str, str], flags: str, options: str) -> inspect.S
     """The signature of a function: lists, flags with defaults, and options by keyword."""
     kind = inspect.Parameter
     lists = [kind(name, kind.POSITIONAL_OR_KEYWORD) for name in ("params", "grads", *states)]
-    switches = [
-        kind(name, kind.POSITIONAL_OR_KEYWORD, default=None if name in _REFUSED[1:] else False)
+    booleans = [
+        kind(name, kind.POSITIONAL_OR_KEYWORD, default=None if name in _UNSUPPORTED[1:] else False)
         for name in flags.split()
     ]
     keywords = [kind(name, kind.KEYWORD_ONLY) for name in options.split()]
-    return inspect.Signature([*lists, *switches, *keywords])
+    return inspect.Signature([*lists, *booleans, *keywords])
 
 
 def _options(arguments: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
@@ -86,17 +86,17 @@ def _functional(
     """Make the function of one optimizer."""
     by_argument = dict(entry.split("=") for entry in states.split())
     signature = _signature(by_argument, flags, options)
-    chosen = [*options.split(), *(flag for flag in flags.split() if flag in _SWITCHES)]
+    chosen = [*options.split(), *(flag for flag in flags.split() if flag in _BOOLEAN_OPTIONS)]
 
     def function(*args: Any, **kwargs: Any) -> None:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         given = bound.arguments
-        for refused in _REFUSED:
-            if given.get(refused):
+        for name in _UNSUPPORTED:
+            if given.get(name):
                 raise NotImplementedError(
-                    f"`{name}`: `{refused}` must be {signature.parameters[refused].default}, "
-                    f"got {given[refused]!r}; `torch.optim.{kind.__name__}` has more"
+                    f"`{name}`: `{name}` must be {signature.parameters[name].default}, "
+                    f"got {given[name]!r}; `torch.optim.{kind.__name__}` has more"
                 )
         # Aliases: parameters may have a history, and have no gradient of their own to be replaced.
         aliases = [parameter.detach() for parameter in given["params"]]
@@ -117,12 +117,12 @@ def _functional(
     return function
 
 
-_USUAL = "foreach capturable differentiable"
+_FLAGS = "foreach capturable differentiable"
 _MOMENTS = "exp_avgs=exp_avg exp_avg_sqs=exp_avg_sq"
 _ADAM_STATES = f"{_MOMENTS} max_exp_avg_sqs=max_exp_avg_sq state_steps=step"
-_ADAM_FLAGS = f"{_USUAL} fused grad_scale found_inf has_complex"
+_ADAM_FLAGS = f"{_FLAGS} fused grad_scale found_inf has_complex"
 _ADAM_OPTIONS = "amsgrad beta1 beta2 lr weight_decay eps maximize"
-_COUNTED = "foreach maximize differentiable capturable has_complex"
+_FLAGS_WITH_COMPLEX = "foreach maximize differentiable capturable has_complex"
 
 adadelta = _functional(
     "adadelta",
@@ -146,14 +146,14 @@ adamax = _functional(
     "adamax",
     optim.Adamax,
     "exp_avgs=exp_avg exp_infs=exp_inf state_steps=step",
-    _COUNTED,
+    _FLAGS_WITH_COMPLEX,
     "eps beta1 beta2 lr weight_decay",
 )
 asgd = _functional(
     "asgd",
     optim.ASGD,
     "axs=ax mus=mu etas=eta state_steps=step",
-    _COUNTED,
+    _FLAGS_WITH_COMPLEX,
     "lambd lr t0 alpha weight_decay",
 )
 nadam = _functional(
@@ -175,7 +175,7 @@ rmsprop = _functional(
     optimizers.RMSprop,
     "square_avgs=square_avg grad_avgs=grad_avg momentum_buffer_list=momentum_buffer "
     "state_steps=step",
-    _COUNTED,
+    _FLAGS_WITH_COMPLEX,
     "lr alpha eps weight_decay momentum centered",
 )
 rprop = _functional(

@@ -16,14 +16,14 @@ from oneflow.optim.lr_scheduler.scheduler import EPOCH_DEPRECATION_WARNING
 from oneflow.optim.optimizer import Optimizer
 
 
-class ChangingLR(lr_scheduler.LRScheduler):
+class ChangeableLR(lr_scheduler.LRScheduler):
     """Abstract: a schedule that changes the present rates, of groups added later too.
 
     The distance of a rate from its floor is that of the first rate times `curve`.
     """
 
     # Made with `last_epoch`, it takes the optimizer's rates for those of the step after that.
-    _begins_with_present_rates = False
+    _starts_with_current_lr = False
 
     def curve(self, step: int) -> float:
         """The factor of the distance from the floor after `step` steps."""
@@ -38,13 +38,13 @@ class ChangingLR(lr_scheduler.LRScheduler):
         if epoch is not None:
             super()._go_to(epoch)
             return
-        is_resumed = not self._step_count and self.last_step >= 0
+        is_restart = not self._step_count and self.last_step >= 0
         self._step_count += 1
         self.last_step += 1
         groups = self.optimizer.param_groups
         before = self.curve(self.last_step - 1) if self.last_step else 1.0
         after = self.curve(self.last_step)
-        if is_resumed and self._begins_with_present_rates:
+        if is_restart and self._starts_with_current_lr:
             before = after
         self.update_lrs([self._changed(group, before, after) for group in groups])
 
@@ -56,28 +56,28 @@ class ChangingLR(lr_scheduler.LRScheduler):
         return lr + (group.get("initial_lr", lr) - floor) * after
 
 
-class StepLR(ChangingLR, lr_scheduler.StepLR):
+class StepLR(ChangeableLR, lr_scheduler.StepLR):
     """`StepLR` that changes the present rates."""
 
 
-class MultiStepLR(ChangingLR, lr_scheduler.MultiStepLR):
+class MultiStepLR(ChangeableLR, lr_scheduler.MultiStepLR):
     """`MultiStepLR` that changes the present rates."""
 
 
-class ExponentialLR(ChangingLR, lr_scheduler.ExponentialLR):
+class ExponentialLR(ChangeableLR, lr_scheduler.ExponentialLR):
     """`ExponentialLR` that changes the present rates."""
 
-    _begins_with_present_rates = True
+    _starts_with_current_lr = True
 
 
-class ConstantLR(ChangingLR, lr_scheduler.ConstantLR):
+class ConstantLR(ChangeableLR, lr_scheduler.ConstantLR):
     """`ConstantLR` that changes the present rates."""
 
 
-class LinearLR(ChangingLR, lr_scheduler.LinearLR):
+class LinearLR(ChangeableLR, lr_scheduler.LinearLR):
     """`LinearLR` that changes the present rates, which must not begin with 0."""
 
-    _begins_with_present_rates = True
+    _starts_with_current_lr = True
 
     def __init__(
         self,
@@ -92,10 +92,10 @@ class LinearLR(ChangingLR, lr_scheduler.LinearLR):
         super().__init__(optimizer, start_factor, end_factor, total_iters, last_epoch)
 
 
-class PolynomialLR(ChangingLR, lr_scheduler.PolynomialLR):
+class PolynomialLR(ChangeableLR, lr_scheduler.PolynomialLR):
     """`PolynomialLR` that ends at 0, with PyTorch's arguments, and changes the present rates."""
 
-    _begins_with_present_rates = True
+    _starts_with_current_lr = True
 
     def __init__(
         self,
@@ -112,10 +112,10 @@ class PolynomialLR(ChangingLR, lr_scheduler.PolynomialLR):
         return self.max_decay_steps
 
 
-class CosineAnnealingLR(ChangingLR, lr_scheduler.CosineAnnealingLR):
+class CosineAnnealingLR(ChangeableLR, lr_scheduler.CosineAnnealingLR):
     """`CosineAnnealingLR` that changes the present rates."""
 
-    _begins_with_present_rates = True
+    _starts_with_current_lr = True
 
     def curve(self, step: int) -> float:
         """Half a cosine."""

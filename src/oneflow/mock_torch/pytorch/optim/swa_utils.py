@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.mock_torch.pytorch.optim.lr_scheduler import ChangingLR
+from oneflow.mock_torch.pytorch.optim.lr_scheduler import ChangeableLR
 from oneflow.optim import swa_utils
 
 
-class SWALR(ChangingLR, swa_utils.SWALR):
+class SWALR(ChangeableLR, swa_utils.SWALR):
     """`SWALR` that changes the present rates."""
 
     def curve(self, step: int) -> float:

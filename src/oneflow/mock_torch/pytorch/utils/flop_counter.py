@@ -15,7 +15,7 @@ from oneflow.runtime.eager import flush_all
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.runtime.events import SINK, EventKind, TraceEvent
 
-_EVERYTHING = "Global"
+_GLOBAL = "Global"
 
 
 class FlopCounterMode:
@@ -55,7 +55,7 @@ class FlopCounterMode:
         self.depth, self.display = depth, display
         self.flop_counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._names: dict[nn.Module, str] = {}
-        self._open = [_EVERYTHING]
+        self._open = [_GLOBAL]
 
     def __enter__(self) -> Self:
         if SINK.record is not None:
@@ -75,7 +75,7 @@ class FlopCounterMode:
             handle.remove()
         flush_all("sync")
         SETTINGS.by_operator, SINK.record = self._before, None
-        self._open = [_EVERYTHING]
+        self._open = [_GLOBAL]
         if self.display:
             print(self.get_table(self.depth))  # noqa: T201 - as PyTorch's does
 
@@ -99,7 +99,7 @@ class FlopCounterMode:
 
     def get_total_flops(self) -> int:
         """Return the sum over everything."""
-        return sum(self.flop_counts[_EVERYTHING].values())
+        return sum(self.flop_counts[_GLOBAL].values())
 
     def get_flop_counts(self) -> dict[str, dict[str, int]]:
         """Return the sums by module and operator."""
@@ -107,12 +107,12 @@ class FlopCounterMode:
 
     def get_table(self, depth: int | None = None) -> str:
         """Return the sums as a text, of modules down to a depth."""
-        deepest = self.depth if depth is None else depth
+        max_depth = self.depth if depth is None else depth
         total = self.get_total_flops()
         rows = [("Module", "FLOP", "% Total")]
         for name, counts in self.flop_counts.items():
-            level = 0 if name == _EVERYTHING else name.count(".") + 1
-            if level <= deepest:
+            level = 0 if name == _GLOBAL else name.count(".") + 1
+            if level <= max_depth:
                 flops = sum(counts.values())
                 rows.append((" " * level + name, str(flops), f"{flops / max(total, 1):.2%}"))
         width = max(len(row[0]) for row in rows)

@@ -31,8 +31,12 @@ class WeakIdRef(weakref.ref):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WeakIdRef):
             return NotImplemented
-        mine, its = self(), other()
-        return self is other if mine is None or its is None else mine is its
+        referent, other_referent = self(), other()
+        return (
+            self is other
+            if referent is None or other_referent is None
+            else referent is other_referent
+        )
 
 
 class WeakIdKeyDictionary(MutableMapping[Any, Any]):
@@ -63,12 +67,12 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     def __setitem__(self, key: Any, value: Any) -> None:
         owner = weakref.ref(self)
 
-        def forget(reference: WeakIdRef) -> None:
+        def remove(reference: WeakIdRef) -> None:
             container = owner()
             if container is not None:
                 container.data.pop(reference, None)
 
-        reference = WeakIdRef(key, forget)
+        reference = WeakIdRef(key, remove)
         self.data.pop(reference, None)
         self.data[reference] = value
 

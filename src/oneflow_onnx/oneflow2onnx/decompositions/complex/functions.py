@@ -177,14 +177,14 @@ def _pow(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
 def _waves(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     """From the functions of the parts; ``sinh(z) = -i sin(iz)``, and ``cosh(z) = cos(iz)``."""
     z = ComplexFormula.of(b, call.operands[0], flags[0])
-    is_hyperbolic = call.primitive.endswith("h")
-    x, y = (-z.im, z.re) if is_hyperbolic else (z.re, z.im)
+    is_hyp = call.primitive.endswith("h")
+    x, y = (-z.im, z.re) if is_hyp else (z.re, z.im)
     half, half_inverse = y.exp() * 0.5, (-y).exp() * 0.5
     cosh, sinh = half + half_inverse, half - half_inverse
     if call.primitive.startswith("cos"):
         return ComplexFormula(x.apply("Cos") * cosh, -(x.apply("Sin") * sinh)).pairs
     re, im = x.apply("Sin") * cosh, x.apply("Cos") * sinh
-    return (ComplexFormula(im, -re) if is_hyperbolic else ComplexFormula(re, im)).pairs
+    return (ComplexFormula(im, -re) if is_hyp else ComplexFormula(re, im)).pairs
 
 
 @complex_lowering("tan", "tanh")
@@ -193,8 +193,8 @@ def _tangents(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     z = ComplexFormula.of(b, call.operands[0], flags[0])
     is_hyperbolic = call.primitive == "tanh"
     x, y = (-z.im, z.re) if is_hyperbolic else (z.re, z.im)
-    real, imaginary = x.apply("Sin") / x.apply("Cos"), y.apply("Tanh")
-    tangent = ComplexFormula(real, imaginary) / ComplexFormula(real * 0 + 1, -(real * imaginary))
+    real, imag = x.apply("Sin") / x.apply("Cos"), y.apply("Tanh")
+    tangent = ComplexFormula(real, imag) / ComplexFormula(real * 0 + 1, -(real * imag))
     return (ComplexFormula(tangent.im, -tangent.re) if is_hyperbolic else tangent).pairs
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.decompositions.real.reflections import (
-    product_of_reflections,
-    reflectors,
+    householder_vectors,
+    product_of_householder,
 )
 from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation_lowering
 from oneflow_onnx.oneflow2onnx.formulas import (
@@ -55,7 +55,7 @@ class _Order:
         self._last = last_position(b, count)
         self._dtype = like.ref.dtype
 
-    def neighbours(self, step: Formula) -> tuple[Formula, Formula, Formula]:
+    def partners(self, step: Formula) -> tuple[Formula, Formula, Formula]:
         """Return 1 for the left and -1 for the right of a pair, whom each meets, and who is alone.
 
         Args:
@@ -63,26 +63,26 @@ class _Order:
         """
         b, place = self._place.b, self._place
         side = 1 - 2 * (place + step).apply("Mod", 2)
-        neighbour = place + side
-        is_single = (neighbour < 0) | (neighbour > self._last)
+        partner = place + side
+        is_single = (partner < 0) | (partner > self._last)
         return (
             Formula(b, b.cast(side.ref, self._dtype)),
-            is_single.where(place, neighbour),
+            is_single.where(place, partner),
             is_single,
         )
 
 
-def _rotated(x: Formula, rows: Dim, order: _Order, step: Formula) -> tuple[Formula, Formula]:
+def _rotate(x: Formula, rows: Dim, order: _Order, step: Formula) -> tuple[Formula, Formula]:
     """Columns after a step that makes those that meet orthogonal, and has them change places.
 
     Hestenes (1958). Only the first `rows` rows count; the others follow. The second result is the
     largest cosine of an angle between two that met.
     """
-    side, neighbour, is_single = order.neighbours(step)
-    other = x.at(neighbour, -1)
+    side, partner, is_single = order.partners(step)
+    other = x.at(partner, -1)
     p, q = x.part(0, rows, -2), other.part(0, rows, -2)
     product, square = ((p * factor).reduced("ReduceSum", -2) for factor in (q, p))
-    square_other = square.at(neighbour, -1)
+    square_other = square.at(partner, -1)
     # Columns that are nothing but rounding errors of the others are let alone.
     tiny = (1e-3 * float(np.finfo(x.ref.dtype).eps)) ** 2
     is_orthogonal = is_single | product.equals(0) | (square < tiny) | (square_other < tiny)
@@ -107,7 +107,7 @@ def _orthogonalized(x: Formula, rows: Dim) -> Formula:
     order = _Order(x)
 
     def step(number: Formula, values: list[Formula]) -> list[Formula]:
-        columns, cosine = _rotated(values[0], rows, order, number)
+        columns, cosine = _rotate(values[0], rows, order, number)
         largest = o.reduce(b, "ReduceMax", cosine.ref, range(cosine.ref.rank), False)
         return [columns, values[1].apply("Max", Formula(b, largest))]
 
@@ -169,9 +169,9 @@ def _svd(b: GraphBuilder, equation: Equation) -> list[Ref]:
 def _completed(x: Formula, full: bool) -> Formula:
     """Orthonormal columns in place of those that are zero, and with `full` as many as rows."""
     b, (rows, columns) = x.b, x.shape[-2:]
-    packed, scales = reflectors(x, columns)
+    packed, scales = householder_vectors(x, columns)
     count = rows if full else columns
-    product = product_of_reflections(packed, scales, count)
+    product = product_of_householder(packed, scales, count)
     at_diagonal = row_numbers(b, rows).equals(positions(b, columns))
     diagonal = at_diagonal.where(packed, 0).reduced("ReduceSum", -2)
     signed = product.part(0, columns, -1) * (diagonal < 0).where(-1, diagonal * 0 + 1)

@@ -19,7 +19,7 @@ from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.sizes import Dim, combine
 
 
-def reflectors(a: Formula, count: Dim) -> tuple[Formula, Formula]:
+def householder_vectors(a: Formula, count: Dim) -> tuple[Formula, Formula]:
     """``R`` with the vectors of `count` reflections below it, and their scales: [..., count, 1].
 
     LAPACK's `geqrf`: a reflection ``I - tau v v^T`` makes one column zero below the diagonal.
@@ -48,7 +48,7 @@ def reflectors(a: Formula, count: Dim) -> tuple[Formula, Formula]:
     return (row > column).where(packed, packed * factor), scales
 
 
-def product_of_reflections(packed: Formula, scales: Formula, columns: Dim) -> Formula:
+def product_of_householder(packed: Formula, scales: Formula, columns: Dim) -> Formula:
     """The first columns of the product of reflections."""
     b, rows = packed.b, packed.shape[-2]
     count = scales.shape[-2]
@@ -67,7 +67,7 @@ def product_of_reflections(packed: Formula, scales: Formula, columns: Dim) -> Fo
 
 @equation_lowering("geqrf")
 def _geqrf(b: GraphBuilder, equation: Equation) -> list[Ref]:
-    packed, scales = reflectors(Formula(b, equation.operands[0]), equation.shapes[1][-1])
+    packed, scales = householder_vectors(Formula(b, equation.operands[0]), equation.shapes[1][-1])
     return [packed.ref, o.squeeze(b, scales.ref, [scales.ref.rank - 1])]
 
 
@@ -75,7 +75,7 @@ def _geqrf(b: GraphBuilder, equation: Equation) -> list[Ref]:
 def _householder_product(b: GraphBuilder, equation: Equation) -> Ref:
     packed, scales = equation.operands
     scales = o.unsqueeze(b, scales, [scales.rank])
-    return product_of_reflections(Formula(b, packed), Formula(b, scales), equation.shape[-1]).ref
+    return product_of_householder(Formula(b, packed), Formula(b, scales), equation.shape[-1]).ref
 
 
 @equation_lowering("qr")
@@ -85,7 +85,7 @@ def _qr(b: GraphBuilder, equation: Equation) -> list[Ref]:
         raise Unsupported("QR factorizations with pivoting")
     a = Formula(b, equation.operands[0])
     rows, columns = a.shape[-2:]
-    packed, scales = reflectors(a, combine(rows, columns, min))
+    packed, scales = householder_vectors(a, combine(rows, columns, min))
     upper = (row_numbers(b, rows) > positions(b, columns)).where(0, packed)
     width = equation.shape[-1]
-    return [product_of_reflections(packed, scales, width).ref, upper.part(0, width, -2).ref]
+    return [product_of_householder(packed, scales, width).ref, upper.part(0, width, -2).ref]

@@ -44,7 +44,7 @@ def _polygamma(b: GraphBuilder, equation: Equation) -> Ref:
 
 
 # Coefficients of Giles, "Approximating the erfinv function", 2010, table 1.
-_CENTRE = (
+_CENTER = (
     2.81022636e-08,
     3.43273939e-07,
     -3.5233877e-06,
@@ -74,7 +74,7 @@ def _erf_inv(b: GraphBuilder, equation: Equation) -> Ref:
     w = -((1 - x) * (1 + x)).log()
     near = w < 5
     tail = w.apply("Max", 5).apply("Sqrt") - 3
-    factor = near.where((w - 2.5).polynomial(_CENTRE), tail.polynomial(_TAIL))
+    factor = near.where((w - 2.5).polynomial(_CENTER), tail.polynomial(_TAIL))
     end = x.apply("Abs").equals(1)
     return end.where(x * math.inf, factor * x).ref
 
@@ -203,15 +203,15 @@ def _repeated(
     """Formulas after steps, as long as any element is unfinished, and not for ever."""
     b = start[0].b
 
-    def formulas(values: Sequence[Ref]) -> list[Formula]:
+    def apply_to(values: Sequence[Ref]) -> list[Formula]:
         return [Formula(b, value) for value in values]
 
     def condition(values: Sequence[Ref]) -> Ref:
-        left = is_active(formulas(values)).ref
+        left = is_active(apply_to(values)).ref
         return o.any_nonzero(b, left, range(left.rank), keepdim=False)
 
     def advance(values: list[Ref]) -> list[Ref]:
-        return [formula.ref for formula in step(formulas(values))]
+        return [formula.ref for formula in step(apply_to(values))]
 
     carried = [formula.ref for formula in start]
-    return formulas(repeat_while(b, carried, condition, advance, at_most=_MOST_STEPS))
+    return apply_to(repeat_while(b, carried, condition, advance, at_most=_MOST_STEPS))

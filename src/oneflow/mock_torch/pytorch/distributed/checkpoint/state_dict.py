@@ -117,8 +117,8 @@ def set_model_state_dict(
     """
     options = _checked(options)
     names = {_name(model, name): name for name in model.state_dict()}
-    renamed = {names.get(name, name): value for name, value in model_state_dict.items()}
-    return model.load_state_dict(renamed, strict=options.strict)
+    state = {names.get(name, name): value for name, value in model_state_dict.items()}
+    return model.load_state_dict(state, strict=options.strict)
 
 
 def _optimizers(given: Optimizer | Iterable[Optimizer]) -> list[Optimizer]:
@@ -174,7 +174,7 @@ def get_optimizer_state_dict(
     for optimizer in _optimizers(optimizers):
         _make_states(optimizer)
         saved = optimizer.state_dict()
-        by_number = dict(_numbered(optimizer, saved, names))
+        by_number = dict(_with_numbers(optimizer, saved, names))
         states.update({by_number[k]: v for k, v in saved["state"].items() if k in by_number})
         groups += [
             {**group, "params": [by_number[k] for k in group["params"]]}
@@ -184,12 +184,12 @@ def get_optimizer_state_dict(
     return _flattened(state) if options.flatten_optimizer_state_dict else state
 
 
-def _numbered(
+def _with_numbers(
     optimizer: Optimizer, saved: Mapping[str, Any], names: Mapping[int, str]
 ) -> Iterator[tuple[Any, str]]:
     """The numbers of an optimizer's parameters in its state, and their names."""
-    for group, numbered in zip(optimizer.param_groups, saved["param_groups"], strict=True):
-        for parameter, number in zip(group["params"], numbered["params"], strict=True):
+    for group, saved_group in zip(optimizer.param_groups, saved["param_groups"], strict=True):
+        for parameter, number in zip(group["params"], saved_group["params"], strict=True):
             if id(parameter) not in names:
                 raise RuntimeError("the optimizer has a parameter that the model does not have")
             yield number, names[id(parameter)]
@@ -237,16 +237,16 @@ def set_optimizer_state_dict(
         if "state" not in state or "param_groups" not in state:
             state = _unflattened(state, optimizer, names)
         saved = optimizer.state_dict()
-        by_number = dict(_numbered(optimizer, saved, names))
+        by_number = dict(_with_numbers(optimizer, saved, names))
         groups = {name: group for group in state["param_groups"] for name in group["params"]}
-        renamed = []
+        param_groups = []
         for group in saved["param_groups"]:
             options_of_group = groups.get(by_number[group["params"][0]], {})
-            renamed.append({**group, **options_of_group, "params": group["params"]})
+            param_groups.append({**group, **options_of_group, "params": group["params"]})
         states = {
             k: state["state"][name] for k, name in by_number.items() if name in state["state"]
         }
-        optimizer.load_state_dict({"state": states, "param_groups": renamed})
+        optimizer.load_state_dict({"state": states, "param_groups": param_groups})
 
 
 def get_state_dict(

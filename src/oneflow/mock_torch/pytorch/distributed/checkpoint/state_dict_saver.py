@@ -58,11 +58,11 @@ def save(
     _check_overwrite(folder, storage_writer)
     state = {key: _state_of(value) for key, value in state_dict.items()}
     is_shared = any(isinstance(leaf, Tensor) and leaf.is_global for leaf in tree_leaves(state))
-    alone = no_dist or distributed.get_world_size() == 1
-    if is_shared or alone or distributed.get_rank() == 0:
+    is_single = no_dist or distributed.get_world_size() == 1
+    if is_shared or is_single or distributed.get_rank() == 0:
         folder.mkdir(parents=True, exist_ok=True)
         serialization.save(state, folder)
-    if not (is_shared or alone):
+    if not (is_shared or is_single):
         distributed.barrier()
 
 

@@ -206,7 +206,7 @@ def fully_shard(
     layout = Layout(ranks, True, _dimension_by(shard_placement_fn))
     places = {
         parameter: where
-        for parameter, where in places_of(_own_modules(module)).items()
+        for parameter, where in places_of(_unwrapped_modules(module)).items()
         if parameter not in (ignored_params or ())
     }
     _check_tied(places)
@@ -263,12 +263,12 @@ def _dimension_by(function: Callable[[Parameter], Any] | None) -> Callable[[Para
     return dimension
 
 
-def _own_modules(module: Module) -> Iterator[Module]:
+def _unwrapped_modules(module: Module) -> Iterator[Module]:
     """A module and those below it, but for those that gather their parameters themselves."""
     yield module
     for child in module.children():
         if not isinstance(child, FSDPModule):
-            yield from _own_modules(child)
+            yield from _unwrapped_modules(child)
 
 
 def register_fsdp_forward_method(module: Module, method_name: str) -> None:

@@ -126,7 +126,7 @@ class FullyShardedDataParallel(nn.Module):
         device_mesh: DeviceMesh | None = None,
     ) -> None:
         super().__init__()
-        _refuse(module, cpu_offload, param_init_fn)
+        _check_supported(module, cpu_offload, param_init_fn)
         if device_id is not None:
             module.to(Device("cuda", device_id) if isinstance(device_id, int) else device_id)
         options = {
@@ -148,18 +148,18 @@ class FullyShardedDataParallel(nn.Module):
         self._is_root = True
         self._settings = StateDictSettings()
         self._has_full_params = False
-        own = list(_own_modules(module, skipped))
+        own = list(_unwrapped_modules(module, skipped))
         self._split(own, kept, device_mesh, sync_module_states)
         self._convert_buffers(own)
         register_state_hooks(self)
 
     def _split(
-        self, own: list[Module], kept: set[Parameter], mesh: DeviceMesh | None, copies: bool
+        self, unwrapped: list[Module], kept: set[Parameter], mesh: DeviceMesh | None, copies: bool
     ) -> None:
         layout = self._layout(mesh)
         if copies:
-            _copy_buffers(own, layout)
-        places = {x: where for x, where in places_of(own).items() if x not in kept}
+            _copy_buffers(unwrapped, layout)
+        places = {x: where for x, where in places_of(unwrapped).items() if x not in kept}
         self._gathered = WrappedParameters(places, layout, self._precision(), self._reshard())
         units = self.fsdp_modules(self)
         for unit in units:
@@ -179,8 +179,8 @@ class FullyShardedDataParallel(nn.Module):
         )
         for part in kept:
             _keep_precision(part)
-        apart = {part for wrapper in self.fsdp_modules(module) for part in wrapper.modules()}
-        wrap_children(module, policy, FullyShardedDataParallel, skipped | apart, options)
+        wrapped = {part for wrapper in self.fsdp_modules(module) for part in wrapper.modules()}
+        wrap_children(module, policy, FullyShardedDataParallel, skipped | wrapped, options)
 
     def _layout(self, mesh: DeviceMesh | None) -> Layout:
         is_hybrid = self.sharding_strategy in (
@@ -449,7 +449,7 @@ class FullyShardedDataParallel(nn.Module):
         return state
 
 
-def _refuse(module: nn.Module, offload: CPUOffload | None, initialize: Any) -> None:
+def _check_supported(module: nn.Module, offload: CPUOffload | None, initialize: Any) -> None:
     if initialize is not None:
         raise_missing("param_init_fn", "make the module on its device")
     on_cpu = all(parameter.device.type == "cpu" for parameter in module.parameters())
@@ -466,13 +466,13 @@ def _ignored(
     return skipped, {item for item in given if isinstance(item, Parameter)}
 
 
-def _own_modules(module: Module, skipped: set[Module]) -> Iterator[Module]:
+def _unwrapped_modules(module: Module, skipped: set[Module]) -> Iterator[Module]:
     """A module and those below it, but for those that gather their parameters themselves."""
     if module in skipped or isinstance(module, FullyShardedDataParallel):
         return
     yield module
     for child in module.children():
-        yield from _own_modules(child, skipped)
+        yield from _unwrapped_modules(child, skipped)
 
 
 def _copy_buffers(modules: Iterable[Module], layout: Layout) -> None:

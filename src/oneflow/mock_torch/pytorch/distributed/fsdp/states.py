@@ -22,7 +22,7 @@ PREFIX = "_fsdp_wrapped_module."
 def register_state_hooks(wrapper: Any) -> None:
     """Let the state dict of a wrapper have the names of its module, and what settings say."""
     wrapper._register_state_dict_hook(_state_dict_hook)
-    wrapper._register_load_state_dict_pre_hook(_before_loading, with_module=True)
+    wrapper._register_load_state_dict_pre_hook(_load_pre_hook, with_module=True)
 
 
 def _state_dict_hook(wrapper: Any, state: dict[str, Any], prefix: str, metadata: Any) -> None:
@@ -47,7 +47,7 @@ def _saved(value: Tensor, kind: StateDictType) -> Tensor:
         return whole(value) if kind is StateDictType.FULL_STATE_DICT else value.to_local()
 
 
-def _before_loading(wrapper: Any, state: dict[str, Any], prefix: str, *others: Any) -> None:
+def _load_pre_hook(wrapper: Any, state: dict[str, Any], prefix: str, *others: Any) -> None:
     names = {
         name.replace(PREFIX, ""): parameter
         for name, parameter in wrapper.named_parameters(remove_duplicate=False)
@@ -75,8 +75,8 @@ def _numbers(model: Module, optimizer: Optimizer, saved: Mapping[str, Any]) -> d
     names = _names(model)
     return {
         number: (parameter, names[id(parameter)])
-        for group, numbered in zip(optimizer.param_groups, saved["param_groups"], strict=True)
-        for parameter, number in zip(group["params"], numbered["params"], strict=True)
+        for group, saved_group in zip(optimizer.param_groups, saved["param_groups"], strict=True)
+        for parameter, number in zip(group["params"], saved_group["params"], strict=True)
     }
 
 

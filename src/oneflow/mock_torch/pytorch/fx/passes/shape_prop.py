@@ -28,7 +28,7 @@ class TensorMetadata(NamedTuple):
     qparams: dict[str, Any]
 
 
-def _described(value: Any) -> Any:
+def _metadata_of(value: Any) -> Any:
     if not isinstance(value, Tensor):
         return value
     memory_format = next((x for x in _FORMATS if value.is_contiguous(memory_format=x)), None)
@@ -54,10 +54,10 @@ class ShapeProp(Interpreter):
     def run_node(self, n: Node) -> Any:
         """Run a node, and write down what its value is."""
         result = super().run_node(n)
-        holds_tensors: list[bool] = []
-        map_aggregate(result, lambda member: holds_tensors.append(isinstance(member, Tensor)))
-        if any(holds_tensors):
-            n.meta["tensor_meta"] = map_aggregate(result, _described)
+        has_tensors: list[bool] = []
+        map_aggregate(result, lambda member: has_tensors.append(isinstance(member, Tensor)))
+        if any(has_tensors):
+            n.meta["tensor_meta"] = map_aggregate(result, _metadata_of)
         n.meta["type"] = type(result)
         return result
 

@@ -147,8 +147,8 @@ class BlockMask:
         """Return 1 for each block that keeps a score, 0 for the others."""
         mask = create_mask(self.mask_mod, *self._sizes, self._device)
         rows, columns = self.BLOCK_SIZE
-        bottom, right = -mask.shape[2] % rows, -mask.shape[3] % columns
-        padded = flow.nn.functional.pad(mask.int(), (0, right, 0, bottom))
+        lower, right = -mask.shape[2] % rows, -mask.shape[3] % columns
+        padded = flow.nn.functional.pad(mask.int(), (0, right, 0, lower))
         blocks = padded.unflatten(3, (-1, columns)).unflatten(2, (-1, rows))
         return blocks.amax(dim=(3, 5))
 
@@ -276,8 +276,8 @@ def flex_attention(
     result = ((weights / total.masked_fill(empty, 1.0)).to(value.dtype) @ value).to(query.dtype)
     lse = (total.log() + largest).masked_fill(empty, -math.inf).squeeze(-1)
     if return_aux is not None:
-        maxima = largest.squeeze(-1) if return_aux.max_scores else None
-        return result, AuxOutput(lse if return_aux.lse else None, maxima)
+        max_scores = largest.squeeze(-1) if return_aux.max_scores else None
+        return result, AuxOutput(lse if return_aux.lse else None, max_scores)
     return (result, lse) if return_lse else result
 
 

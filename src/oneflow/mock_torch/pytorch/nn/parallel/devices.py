@@ -30,8 +30,8 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
         if isinstance(value, tuple | list) and value:
             return [type(value)(items) for items in zip(*map(divide, value), strict=False)]
         if isinstance(value, dict) and value:
-            divided = zip(*map(divide, value.items()), strict=False)
-            return [type(value)(part) for part in divided]
+            values = zip(*map(divide, value.items()), strict=False)
+            return [type(value)(part) for part in values]
         return [value for _ in places]
 
     return divide(inputs)
@@ -44,12 +44,12 @@ def scatter_kwargs(
     dim: int = 0,
 ) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
     """Return the arguments of a call for each device, by position and by name."""
-    scattered = scatter(inputs, target_gpus, dim) if inputs else []
+    args = scatter(inputs, target_gpus, dim) if inputs else []
     named = scatter(dict(kwargs), target_gpus, dim) if kwargs else []
-    count = max(len(scattered), len(named))
-    scattered += [()] * (count - len(scattered))
+    count = max(len(args), len(named))
+    args += [()] * (count - len(args))
     named += [{}] * (count - len(named))
-    return tuple(scattered), tuple(named)
+    return tuple(args), tuple(named)
 
 
 def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
@@ -145,9 +145,9 @@ def data_parallel(
     devices = list(range(flow.cuda.device_count())) if device_ids is None else list(device_ids)
     if len(devices) < 2:
         return module(*args, **(module_kwargs or {}))
-    scattered, named = scatter_kwargs(args, module_kwargs, devices, dim)
-    used = devices[: len(scattered)]
-    results = parallel_apply(replicate(module, used), scattered, named)
+    args_of_devices, named = scatter_kwargs(args, module_kwargs, devices, dim)
+    used = devices[: len(args_of_devices)]
+    results = parallel_apply(replicate(module, used), args_of_devices, named)
     return gather(results, devices[0] if output_device is None else output_device, dim)
 
 

@@ -17,7 +17,7 @@ _BUCKET_SIZE = 10
 
 
 # The replacements of arguments that are refused.
-_INSTEAD = {
+_ALTERNATIVES = {
     "delay_all_reduce_named_params": "`no_sync()`, and `all_reduce` of these gradients",
     "param_to_hook_all_reduce": "`no_sync()`, and `all_reduce` of this gradient",
     "mixed_precision": "`autocast`, or a module in half precision",
@@ -26,11 +26,11 @@ _INSTEAD = {
 }
 
 
-def _refuse(name: str, value: Any) -> None:
+def _raise_unsupported(name: str, value: Any) -> None:
     """Refuse an argument, or a method, unless what it is given is None."""
     if value is not None:
         raise NotImplementedError(
-            f"`{name}` of `DistributedDataParallel` does not exist here; use {_INSTEAD[name]}"
+            f"`{name}` of `DistributedDataParallel` does not exist here; use {_ALTERNATIVES[name]}"
         )
 
 
@@ -97,10 +97,10 @@ class DistributedDataParallel(nn.Module, Joinable):
         forward_sync_buffers: bool | None = None,
     ) -> None:
         super().__init__()
-        _refuse("delay_all_reduce_named_params", delay_all_reduce_named_params)
-        _refuse("param_to_hook_all_reduce", param_to_hook_all_reduce)
-        _refuse("mixed_precision", mixed_precision)
-        _refuse("device_mesh", device_mesh)
+        _raise_unsupported("delay_all_reduce_named_params", delay_all_reduce_named_params)
+        _raise_unsupported("param_to_hook_all_reduce", param_to_hook_all_reduce)
+        _raise_unsupported("mixed_precision", mixed_precision)
+        _raise_unsupported("device_mesh", device_mesh)
         if device_ids is not None and len(device_ids) > 1:
             raise ValueError(
                 f"`device_ids` must be None or hold one device, got {list(device_ids)}"
@@ -136,7 +136,7 @@ class DistributedDataParallel(nn.Module, Joinable):
         Raises:
             NotImplementedError: always.
         """
-        _refuse("register_comm_hook", self)
+        _raise_unsupported("register_comm_hook", self)
 
     @property
     def device(self) -> Device:
