@@ -185,9 +185,9 @@ class HybridBackbone(nn.Module):
         rates = iter(drop_path_rates(drop_path_rate, sum(depths)))
         stages, before = [], dims[0]
         for number, (dim, depth) in enumerate(zip(dims, depths, strict=True)):
-            block_rates = [next(rates) for _ in range(depth)]
+            rates_of_blocks = [next(rates) for _ in range(depth)]
             stages.append(
-                HybridStage(before, dim, 2 if number else 1, depth, block_rates, ls_init_value)
+                HybridStage(before, dim, 2 if number else 1, depth, rates_of_blocks, ls_init_value)
             )
             before = dim
         self.stages = nn.Sequential(*stages)

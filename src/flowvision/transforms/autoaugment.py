@@ -140,10 +140,8 @@ class _Augmentation(ImageTransform):
         self.fill = fill
 
     def extra_repr(self) -> str:
-        options = [
-            name for name in inspect.signature(type(self)).parameters if name in self.__dict__
-        ]
-        return ", ".join(f"{name}={getattr(self, name)}" for name in options)
+        names = [name for name in inspect.signature(type(self)).parameters if name in self.__dict__]
+        return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
     @staticmethod
     def _size(img: Any) -> tuple[int, int]:

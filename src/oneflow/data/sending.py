@@ -52,19 +52,19 @@ class Packed:
         return attribute
 
 
-def pack(content: Any, failed_types: set[type]) -> Packed:
+def pack(content: Any, failed: set[type]) -> Packed:
     """Pickle something for worker processes.
 
     Args:
         content: what to send.
-        failed_types: classes whose own way of being pickled has failed. As in a copy of the process,
+        failed: classes whose own way of being pickled has failed. As in a copy of the process,
             their objects arrive with the attributes that they have.
 
     Raises:
         RuntimeError: neither pickle nor cloudpickle takes it.
     """
     try:
-        plain = _pickle(_PlainPickler, content, failed_types)
+        plain = _pickle(_PlainPickler, content, failed)
     except Exception as error:
         plain, problem = None, error
     else:
@@ -73,13 +73,13 @@ def pack(content: Any, failed_types: set[type]) -> Packed:
         problem = None
     try:
         by_value: Any = importlib.import_module("oneflow.data.by_value")
-        packed = _pickle(by_value.Pickler, content, failed_types)
+        packed = _pickle(by_value.Pickler, content, failed)
     except Exception as error:
         if plain is not None and _script_has_guard():
             return replace(plain, imports_script=True)
-        new = failing_classes(problem or error) - failed_types
+        new = failing_classes(problem or error) - failed
         if new:
-            return pack(content, failed_types | new)
+            return pack(content, failed | new)
         raise _pickling_error(error) from error
     # A worker imports the script, because settings that it makes in other modules must hold, too.
     return replace(packed, imports_script=_uses_script(packed) and _script_has_guard())
@@ -101,10 +101,10 @@ class _PlainPickler(pickle.Pickler):
     dispatch_table = copyreg.dispatch_table
 
 
-def _pickle(kind: Any, content: Any, failed_types: set[type]) -> Packed:
+def _pickle(kind: Any, content: Any, failed: set[type]) -> Packed:
     """Return three pickles that share objects, for `unpack`."""
     stream, buffers = io.BytesIO(), []
-    reduce_by_type: dict[type, Any] = dict.fromkeys(failed_types, _reduce_by_attributes)
+    reduce_by_type: dict[type, Any] = dict.fromkeys(failed, _reduce_by_attributes)
     # A pickler takes its table from its class when it is made.
     table = ChainMap(reduce_by_type, FILE_OBJECTS, kind.dispatch_table)
     pickler = type(kind.__name__, (kind,), {"dispatch_table": table})(

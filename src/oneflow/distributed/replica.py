@@ -142,7 +142,7 @@ class Replica(Joinable):
     def _begin_shared_step(self, takes_buffers: bool) -> None:
         """Tell the processes without data what they will have to take part in."""
         Join.notify_join_context(self.joinable)
-        step = _SharedStep.all_gather_flags(
+        step = _SharedStep.gather_flags(
             self.ranks, takes_buffers, self.is_averaging and MODE.enabled
         )
         self._scale = 1.0 if self._divides_by_all else len(self.ranks) / step.active
@@ -264,7 +264,7 @@ class Replica(Joinable):
 
     def shadow_step(self) -> None:
         """Take part in a step of the processes that still have data."""
-        step = _SharedStep.all_gather_flags(self.ranks, None, False)
+        step = _SharedStep.gather_flags(self.ranks, None, False)
         if step.takes_buffers:
             self._buffers.broadcast_all(step.source, self.ranks)
         self._takes_buffers = step.averages
@@ -311,7 +311,7 @@ class _SharedStep:
     averages: bool
 
     @classmethod
-    def all_gather_flags(
+    def gather_flags(
         cls, ranks: tuple[int, ...], takes_buffers: bool | None, averages: bool
     ) -> _SharedStep:
         """Return what the processes do in a step; `takes_buffers` is None on those without data."""

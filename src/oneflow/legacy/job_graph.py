@@ -106,7 +106,9 @@ class JobGraph(Graph):
         """Run the body without data; placeholders are on the devices of its scopes, if any."""
         placements: list[Placement] = []
         try:
-            run, _ = self._run_body(list(map(self._blob, placeholders)), False, entered=placements)
+            run, _ = self._run_body(
+                list(map(self._blob, placeholders)), False, placements=placements
+            )
         except Exception:
             # The body mixed placeholders on the session's device with tensors of a scope's devices.
             if not placements or self.placement is not None:

@@ -169,10 +169,10 @@ for _name, _function in (
     ("mod", "remainder"),
     *((name, f"bitwise_{name}") for name in ("and", "or", "xor")),
 ):
-    setattr(NestedTensor, f"__{_name}__", _operator(_function, reflected=False))
-    setattr(NestedTensor, f"__r{_name}__", _operator(_function, reflected=True))
+    setattr(NestedTensor, f"__{_name}__", _operator(_function, is_reverse=False))
+    setattr(NestedTensor, f"__r{_name}__", _operator(_function, is_reverse=True))
 for _name in ["eq", "ne", "lt", "le", "gt", "ge"]:
-    setattr(NestedTensor, f"__{_name}__", _operator(_name, reflected=False))
+    setattr(NestedTensor, f"__{_name}__", _operator(_name, is_reverse=False))
 for _name, _function in (("iadd", "add"), ("isub", "sub"), ("imul", "mul"), ("itruediv", "div")):
     setattr(NestedTensor, f"__{_name}__", _in_place(_function))
 for _name, _function in (("neg", "neg"), ("abs", "abs"), ("invert", "bitwise_not")):

@@ -19,13 +19,13 @@ class Performance:
 
     Attributes:
         tokens: of a step.
-        tokens_per_second: of all devices together.
+        rate: of all devices together.
         utilization: part of the operations that the chips could compute in bfloat16 (MFU).
         price: of a million tokens; None: the price of a chip is not known.
     """
 
     tokens: int
-    tokens_per_second: float
+    rate: float
     utilization: float
     price: float | None
 
@@ -33,7 +33,7 @@ class Performance:
     def cells(self) -> list[str]:
         """Tokens per second, MFU and, if it is known, the price, as text."""
         price = [] if self.price is None else [f"{self.price:,.4f}"]
-        return [f"{self.tokens_per_second:,.0f}", f"{self.utilization:.1%}", *price]
+        return [f"{self.rate:,.0f}", f"{self.utilization:.1%}", *price]
 
 
 def performance_of(
@@ -74,10 +74,10 @@ def performance_text(
 ) -> str:
     """The performance of a plan in a sentence; the arguments are those of `performance_of`."""
     performance = performance_of(contents, tokens, price)
-    tokens_per_second, utilization, *cost = performance.cells
+    rate, utilization, *cost = performance.cells
     costs = f"; a million tokens cost {cost[0]}" if cost else ""
     return (
-        f"{performance.tokens:,} tokens a step, {tokens_per_second} tokens/s, {utilization} of the operations "
+        f"{performance.tokens:,} tokens a step, {rate} tokens/s, {utilization} of the operations "
         f"that {_chip(contents).name} computes in bfloat16 (MFU){costs}"
     )
 

@@ -73,7 +73,7 @@ class TraceCache:
             if shared is not None:
                 # A guard may be a hash table's doing, which compares sizes that have nothing in
                 # common: the new trace may serve what an older one was made for.
-                others = [cached for cached in traces if not shared.serves(cached)]
+                others = [cached for cached in traces if not shared.is_valid_for(cached)]
                 traces[:] = [*others, shared]
                 call_trace = shared.at(sizes)
                 break

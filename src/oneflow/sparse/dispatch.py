@@ -115,8 +115,8 @@ for _name, _function in (
     ("pow", "pow"),
     ("matmul", "matmul"),
 ):
-    setattr(SparseTensor, f"__{_name}__", _operator(_function, reflected=False))
-    setattr(SparseTensor, f"__r{_name}__", _operator(_function, reflected=True))
+    setattr(SparseTensor, f"__{_name}__", _operator(_function, is_reverse=False))
+    setattr(SparseTensor, f"__r{_name}__", _operator(_function, is_reverse=True))
 for _name in ("add", "sub", "mul", "div", *(_OF_ZERO_ZERO - _NEVER_IN_PLACE)):
     setattr(SparseTensor, f"{_name}_", _in_place(_name))
 for _name, _function in (("iadd", "add"), ("isub", "sub"), ("imul", "mul"), ("itruediv", "div")):

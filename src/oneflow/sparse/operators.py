@@ -308,7 +308,7 @@ def softmax(input: SparseTensor, dim: int, *, dtype: DType | None = None) -> Spa
         >>> flow.sparse.softmax(x, dim=1).to_dense().tolist()
         [[0.5, 0.5], [1.0, 0.0]]
     """
-    return _normalized(input, dim, dtype, logarithm=False)
+    return _normalized(input, dim, dtype, is_log=False)
 
 
 def log_softmax(input: SparseTensor, dim: int, *, dtype: DType | None = None) -> SparseTensor:
@@ -325,7 +325,7 @@ def log_softmax(input: SparseTensor, dim: int, *, dtype: DType | None = None) ->
         >>> flow.sparse.log_softmax(x, dim=1).values().tolist()
         [0.0]
     """
-    return _normalized(input, dim, dtype, logarithm=True)
+    return _normalized(input, dim, dtype, is_log=True)
 
 
 def _normalized(input: SparseTensor, dim: int, dtype: DType | None, is_log: bool) -> SparseTensor:

@@ -168,9 +168,7 @@ def _values_of_parts(value: Value, sizes: tuple[int, ...], dim: int) -> Sequence
     concatenated = p.split(value, sizes=tuple(map(sum, groups)), dim=dim)
     pairs = zip(concatenated, groups, strict=True)
     return [
-        part
-        for joined, sizes_of_parts in pairs
-        for part in p.split(joined, sizes=sizes_of_parts, dim=dim)
+        part for joined, part_sizes in pairs for part in p.split(joined, sizes=part_sizes, dim=dim)
     ]
 
 

@@ -250,9 +250,7 @@ class OneCycleLR(_MomentumLR):
             )
         along = _along_cosine if self.anneal_strategy == "cos" else _along_line
         intervals = self._intervals()
-        index = next((i for i, phase in enumerate(intervals) if step <= phase[0]), -1) % len(
-            intervals
-        )
+        index = next((i for i, end in enumerate(intervals) if step <= end[0]), -1) % len(intervals)
         before = intervals[index - 1][0] if index else 0
         last, start, end = intervals[index]
         done = (step - before) / (last - before) if last > before else 1.0

@@ -13,7 +13,7 @@ import math
 import jax.numpy as jnp
 
 from oneflow.primitives.operators import loops
-from oneflow.primitives.operators.without_derivative import refused
+from oneflow.primitives.operators.without_derivative import undefined_gradient
 from oneflow.primitives.registry import primitive
 
 # Bounds the growth of elements, equally by steps of one and of two columns.
@@ -182,7 +182,7 @@ def _ldl_solve(b, packed, pivots, *, hermitian: bool):
 
 
 ldl_factor = primitive("ldl_factor", _ldl_factor, axes="... _ _ -> ... _ _, ... _, ...")
-ldl_factor.gradient(refused("linalg.ldl_factor"))
+ldl_factor.gradient(undefined_gradient("linalg.ldl_factor"))
 ldl_solve = primitive(
     "ldl_solve", _ldl_solve, axes="... _ k, ... _ _, ... _ -> ... _ k", linear=("b",)
 )

@@ -31,7 +31,7 @@ from oneflow.primitives.operators.elementwise import (
     zeros_like,
 )
 from oneflow.primitives.operators.rounding import quotient
-from oneflow.primitives.operators.without_derivative import refused
+from oneflow.primitives.operators.without_derivative import undefined_gradient
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.traits import Precision
 
@@ -313,7 +313,9 @@ def _zeta(x, y):
 
 
 zeta = elementwise("zeta", _zeta, "x y")
-zeta.gradient(x=refused("zeta"), y=lambda g, x, y: mul(g, mul(neg(x), zeta(add(x, 1.0), y))))
+zeta.gradient(
+    x=undefined_gradient("zeta"), y=lambda g, x, y: mul(g, mul(neg(x), zeta(add(x, 1.0), y)))
+)
 gammainc = elementwise("gammainc", incomplete_gamma.lower, "x y", real_only=True)
 gammaincc = elementwise("gammaincc", incomplete_gamma.upper, "x y", real_only=True)
 _gammainc_x = elementwise(
@@ -399,7 +401,7 @@ heaviside = exact(
     "x y",
     real_only=True,
 )
-heaviside.gradient(refused("heaviside"))
+heaviside.gradient(undefined_gradient("heaviside"))
 # Mantissa in [0.5, 1) and exponent.
 frexp = primitive("frexp", lambda x: jnp.frexp(x), elementwise=True)
 _scale_down = elementwise(

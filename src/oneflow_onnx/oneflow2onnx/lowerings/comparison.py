@@ -22,7 +22,7 @@ def _comparison(name: str, inverted: bool = False, swapped: bool = False) -> Low
 
 
 lowering("eq")(_comparison("Equal"))
-lowering("ne")(_comparison("Equal", negated=True))
+lowering("ne")(_comparison("Equal", inverted=True))
 lowering("lt")(_comparison("Less"))
 lowering("gt")(_comparison("Greater"))
 

@@ -176,11 +176,9 @@ def scan_batches(
     for entry in range(rest[0].shape[0]):
         values = [value[entry] for value in rest]
         if lengths is not None:
-            num_states_and_constants = len(values) - num_scan_inputs
+            num_states = len(values) - num_scan_inputs
             span = integer(lengths[entry])
-            values[num_states_and_constants:] = [
-                value[:span] for value in values[num_states_and_constants:]
-            ]
+            values[num_states:] = [value[:span] for value in values[num_states:]]
         results.append(
             scan(
                 *values,
@@ -230,7 +228,7 @@ def scan(
 def scan_slices(
     step: Step,
     state: Sequence[Value],
-    scan_inputs: Sequence[Value],
+    inputs: Sequence[Value],
     rows: int,
     scan_input_axes: Sequence[int] | None = None,
     scan_input_directions: Sequence[int] | None = None,
@@ -238,21 +236,21 @@ def scan_slices(
     scan_output_directions: Sequence[int] | None = None,
     examples: Step | None = None,
 ) -> tuple[Value, ...]:
-    """Take a step for every slice of `scan_inputs`; return the last state, and the rows, stacked.
+    """Take a step for every slice of `inputs`; return the last state, and the rows, stacked.
 
     `examples` is as in `repeat`.
     """
     count = len(state)
-    axes = list(scan_input_axes or [0] * len(scan_inputs))
-    backwards = list(scan_input_directions or [0] * len(scan_inputs))
-    steps = scan_inputs[0].shape[axes[0]]
+    axes = list(scan_input_axes or [0] * len(inputs))
+    backwards = list(scan_input_directions or [0] * len(inputs))
+    steps = inputs[0].shape[axes[0]]
     stacks: list[list[Value]] = [[] for _ in range(rows)]
     with _ITERATIONS.loop():
         _ITERATIONS.take(steps)
         for index in range(steps):
             slices = [
                 _entry(value, axis, steps - 1 - index if reverse else index)
-                for value, axis, reverse in zip(scan_inputs, axes, backwards, strict=True)
+                for value, axis, reverse in zip(inputs, axes, backwards, strict=True)
             ]
             outputs = step([*state, *slices])
             state = outputs[:count]
@@ -261,9 +259,7 @@ def scan_slices(
     mirrored = list(scan_output_directions or [0] * len(stacks))
     out_axes = list(scan_output_axes or [0] * len(stacks))
     if rows and not steps and examples is not None:
-        slices = [
-            _example_entry(value, axis) for value, axis in zip(scan_inputs, axes, strict=True)
-        ]
+        slices = [_example_entry(value, axis) for value, axis in zip(inputs, axes, strict=True)]
         none = [
             _none_of(example, axis)
             for example, axis in zip(examples([*state, *slices]), out_axes, strict=True)

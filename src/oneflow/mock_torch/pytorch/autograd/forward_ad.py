@@ -50,13 +50,13 @@ class _Level:
         dual, version, tangent = self._given.get(id(tensor), (None, 0, None))
         if dual is not None and dual() is tensor and tensor._version == version:
             (primal,) = variables.finished((tensor,))
-            variables.reopen()
+            variables.enable()
             return UnpackedDualTensor(primal, tangent)
         tangent = None
-        if variables.reach(tensor):
+        if variables.has_dependence(tensor):
             tangent = LinearMap(variables, tensor)(self._tangents)
         primal, tangent = variables.finished((tensor, () if tangent is None else tangent))
-        variables.reopen()
+        variables.enable()
         return UnpackedDualTensor(primal, tangent if isinstance(tangent, Tensor) else None)
 
 

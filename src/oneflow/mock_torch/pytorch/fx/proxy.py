@@ -242,7 +242,7 @@ for _name in (
     _stem = _name.rstrip("_")
     setattr(Proxy, f"__{_stem}__", _method(_function))
     if _name in _BINARY.split():
-        setattr(Proxy, f"__r{_stem}__", _method(_function, is_reflected=True))
+        setattr(Proxy, f"__r{_stem}__", _method(_function, is_reverse=True))
 Proxy.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
