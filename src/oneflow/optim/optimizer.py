@@ -285,7 +285,7 @@ class Optimizer(GraphSchedule, OptimizerHooks, SuggestsKeywords):
     def _restore_counts(self, before: Mapping[int, Any], previous: Mapping[int, Any]) -> None:
         """Take back what the latest step has counted; `_counts_before` it, and the one before."""
         if self._counts_before is before:
-            self._counts_before = earlier
+            self._counts_before = previous
             for state in states_of_parameters(self.state):
                 state.update(before.get(id(state), self._counts))
 
