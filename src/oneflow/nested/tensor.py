@@ -238,7 +238,9 @@ def rebuild(
     """
     shape_tuples = tuple(tuple(shape) for shape in shapes)
     if values.shape != (sum(map(math.prod, shape_tuples)),):
-        raise RuntimeError(f"components of shapes {described} do not fit {values.shape} elements")
+        raise RuntimeError(
+            f"components of shapes {shape_tuples} do not fit {values.shape} elements"
+        )
     ragged = RaggedSize() if Layout[layout] is Layout.jagged else None
     return nested(Parts(values, shape_tuples, Layout[layout], ragged, ragged_dim))
 

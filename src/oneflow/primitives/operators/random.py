@@ -174,11 +174,11 @@ def stored(draw: Callable) -> Callable:
 
 def shardable_random_primitive(name: str, impl: Callable, *real: str, **options: Any) -> Primitive:
     """A random primitive whose results may be drawn in parts, as its operands are split."""
-    primitive = random_primitive(
+    result = random_primitive(
         name, impl, *real, axes=creation_axes, positional=Positional(by_element=True), **options
     )
-    primitive.lowering("cpu")(stored(impl))
-    return primitive
+    result.lowering("cpu")(stored(impl))
+    return result
 
 
 def _uniform(

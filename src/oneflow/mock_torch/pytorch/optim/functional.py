@@ -92,11 +92,11 @@ def _functional(
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         given = bound.arguments
-        for name in _UNSUPPORTED:
-            if given.get(name):
+        for option in _UNSUPPORTED:
+            if given.get(option):
                 raise NotImplementedError(
-                    f"`{name}`: `{name}` must be {signature.parameters[name].default}, "
-                    f"got {given[name]!r}; `torch.optim.{kind.__name__}` has more"
+                    f"`{name}`: `{option}` must be {signature.parameters[option].default}, "
+                    f"got {given[option]!r}; `torch.optim.{kind.__name__}` has more"
                 )
         # Aliases: parameters may have a history, and have no gradient of their own to be replaced.
         aliases = [parameter.detach() for parameter in given["params"]]
