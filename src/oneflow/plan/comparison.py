@@ -19,13 +19,13 @@ class Performance:
 
     Attributes:
         tokens: of a step.
-        rate: of all devices together.
+        tokens_per_second: of all devices together.
         utilization: part of the operations that the chips could compute in bfloat16 (MFU).
         price: of a million tokens; None: the price of a chip is not known.
     """
 
     tokens: int
-    rate: float
+    tokens_per_second: float
     utilization: float
     price: float | None
 
@@ -33,7 +33,7 @@ class Performance:
     def cells(self) -> list[str]:
         """Tokens per second, MFU and, if it is known, the price, as text."""
         price = [] if self.price is None else [f"{self.price:,.4f}"]
-        return [f"{self.rate:,.0f}", f"{self.utilization:.1%}", *price]
+        return [f"{self.tokens_per_second:,.0f}", f"{self.utilization:.1%}", *price]
 
 
 def performance_of(
