@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.workloads import WORKLOADS, read, seconds_per_step
-from oneflow.tuning.linux import THREAD_CACHE_TUNABLES
+from oneflow.tuning.linux import THREAD_CACHE_SETTING
 
 
 def serve(name: str) -> None:
@@ -46,7 +46,7 @@ def serve(name: str) -> None:
 def start(name: str, off: str) -> subprocess.Popen:
     """Start a process that serves rounds of a workload, and wait until it is ready."""
     has_cache = not {"thread_cache", "all"} & set(off.split(","))
-    tunables = {"GLIBC_TUNABLES": THREAD_CACHE_TUNABLES} if has_cache else {}
+    tunables = {"GLIBC_TUNABLES": THREAD_CACHE_SETTING} if has_cache else {}
     process = subprocess.Popen(
         [sys.executable, __file__, "--serve", name],
         env={**os.environ, "ONEFLOW_TUNING_OFF": off, **tunables},

@@ -16,3 +16,5 @@ from oneflow.utils.vision import (
     get_image_backend as get_image_backend,
     set_image_backend as set_image_backend,
 )
+
+__suggests_names__ = True

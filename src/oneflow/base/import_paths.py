@@ -111,8 +111,8 @@ _NAMESPACES = {
 # Modules with others of the table in them.
 _PACKAGES = {name.rpartition(".")[0] for name in _NAMESPACES} & _NAMESPACES.keys()
 
-# Beginnings of the names of modules that are distributed together.
-_DISTRIBUTED = ("oneflow.", "flowvision.", "oneflow_onnx.")
+# Packages beside this one have it where failed imports of their names suggest those that are meant.
+_MARK = "__suggests_names__"
 
 
 def is_import_path(name: str) -> bool:
@@ -134,7 +134,8 @@ class PathFinder(MetaPathFinder, Loader):
         """
         if fullname in _NAMESPACES or _is_old(fullname):
             return ModuleSpec(fullname, self, is_package=fullname in _PACKAGES)
-        if not fullname.startswith(_DISTRIBUTED):
+        package, _, below = fullname.partition(".")
+        if not below or not (package == "oneflow" or hasattr(sys.modules.get(package), _MARK)):
             return None
         hint = _hint(fullname)
         if hint is not None:

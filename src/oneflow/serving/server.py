@@ -178,6 +178,8 @@ class Server:
             shutdown_timeout=options.shutdown_timeout,
         )
         await runner.setup()
+        factory = runner.server
+        assert factory is not None  # it is set up
         self._closers.append(runner.cleanup)
         context = None
         if options.certificate is not None:
@@ -185,9 +187,9 @@ class Server:
             context.load_cert_chain(options.certificate, options.private_key)
         create_server = asyncio.get_running_loop().create_server
         if options.http_socket is None:
-            http_server = await create_server(runner.server, options.host, port, ssl=context)
+            http_server = await create_server(factory, options.host, port, ssl=context)
         else:
-            http_server = await create_server(runner.server, sock=options.http_socket, ssl=context)
+            http_server = await create_server(factory, sock=options.http_socket, ssl=context)
         self._closers[-1] = lambda: _close_http(runner, http_server)
         self.http_port = http_server.sockets[0].getsockname()[1]
 

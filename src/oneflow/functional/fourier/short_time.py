@@ -191,6 +191,8 @@ def istft(
     """
     x = input if input.is_complex() else view_as_complex(input)
     frames = _frames("istft", x, n_fft, hop_length, win_length, window)
+    n_fft = as_integer(n_fft, "n_fft")
+    length = None if length is None else as_integer(length, "length")
     has_batch = x.ndim == 3
     x = x if has_batch else x[None]
     if onesided is None:

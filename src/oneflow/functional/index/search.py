@@ -413,6 +413,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         >>> flow.histc(flow.tensor([1.0, 2.0, 1.0]), 4, 0, 3)
         tensor([0., 2., 1., 0.], dtype=oneflow.float32)
     """
+    bins = as_integer(bins, "bins")
     if bins <= 0:
         raise RuntimeError("bins must be > 0")
     if not (math.isfinite(min) and math.isfinite(max)):
@@ -481,6 +482,7 @@ def one_hot(
         raise RuntimeError(
             f"one_hot is only applicable to index tensor of type LongTensor, got {input.dtype!r}"
         )
+    num_classes = as_integer(num_classes, "num_classes")
     if num_classes == -1:
         if not input.numel():
             raise RuntimeError("Can not infer total number of classes from empty tensor.")

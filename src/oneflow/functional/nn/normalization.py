@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from oneflow.base.dtype import HALF_DTYPES, DType, float32
-from oneflow.base.shape import is_several
+from oneflow.base.shape import as_integer, is_several
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as e, norm as p
@@ -384,6 +384,7 @@ def local_response_norm(
         raise ValueError(
             f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)"
         )
+    size = as_integer(size, "size")
     (input,) = promote_operands((input,), floating=True)
     squares = call(
         window_sum,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from oneflow.base.shape import as_integer
 from oneflow.functional.nn.spatial import require_elements, require_sizes
 from oneflow.functional.registry import function
 from oneflow.primitives.operators.resample import Resampling, resample
@@ -38,7 +39,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         >>> flow.nn.functional.pad(flow.tensor([[1.0, 2.0, 3.0]]), [2, 1], mode="reflect")
         tensor([[3., 2., 1., 2., 3., 2.]], dtype=oneflow.float32)
     """
-    pad_widths = tuple(pad)
+    pad_widths = tuple([as_integer(width, "pad") for width in pad])
     if mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}; use one of {_MODES}")
     if len(pad_widths) % 2:

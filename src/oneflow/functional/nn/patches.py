@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from oneflow.base.shape import is_several
+from oneflow.base.shape import as_integer, is_several
 from oneflow.functional.nn.spatial import require_elements
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import patches as p
@@ -205,7 +205,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
         oneflow.Size([1, 8, 2, 3])
     """
     _check_image(input, "pixel_unshuffle")
-    factor = downscale_factor
+    factor = as_integer(downscale_factor, "downscale_factor")
     if factor <= 0:
         raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {factor}")
     *batch_dims, channels, height, width = input.shape
@@ -240,6 +240,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """
     _check_image(input, "channel_shuffle")
     batch, channels, *rest = input.shape
+    groups = as_integer(groups, "groups")
     if groups <= 0 or channels % groups:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {channels} channels and {groups} "

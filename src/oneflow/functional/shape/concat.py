@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from oneflow.base.dtype import bool_
-from oneflow.base.shape import wrap_dim
+from oneflow.base.shape import as_integer, wrap_dim
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import shape as p
 from oneflow.program.value import Value
@@ -239,6 +239,7 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
         >>> [part.tolist() for part in flow.arange(5).chunk(2)]
         [[0, 1, 2], [3, 4]]
     """
+    chunks = as_integer(chunks, "chunks")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     if not x.ndim:
