@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +17,7 @@ from jax import lax
 from oneflow.interpreter import indexing, special_functions
 from oneflow.interpreter.numpy_function import NumpyFunction
 from oneflow.interpreter.rules import RULES, UnsupportedEquation, rule
+from oneflow.primitives.operators.conv_xla import Window, convolve_input_adjoint
 from oneflow.primitives.operators.philox import philox
 from oneflow.primitives.trace import Trace
 
@@ -202,6 +205,27 @@ def test_convolutions(options: dict, dtype: str) -> None:
     for count in (2, 0):
         batch = x[..., :count] if "dimension_numbers" in options else x[:count]
         assert_same(lambda x, k: lax.conv_general_dilated(x, k, **options), batch, kernel)
+
+
+@pytest.mark.parametrize(("stride", "dilation"), [(1, 1), (2, 1), (1, 2), (3, 2)])
+@pytest.mark.parametrize("is_last", [False, True])
+def test_adjoints_read_the_kernel_as_it_lies(stride: int, dilation: int, is_last: bool) -> None:
+    """To copy the kernel of many features takes far longer than a convolution of few places."""
+    dims = (1, 2) if is_last else (2, 3)
+    window = Window(dims, (stride,) * 2, ((1, 1), (1, 1)), (dilation,) * 2, 1)
+    rng = np.random.default_rng(1)
+    y = rng.integers(-4, 5, (2, 2, 2, 96) if is_last else (2, 96, 2, 2)).astype(np.float32)
+    weight = rng.integers(-4, 5, (96, 64, 3, 3)).astype(np.float32)
+    size = (stride + 2 * dilation - 1,) * 2
+    adjoint = functools.partial(convolve_input_adjoint, size=size, window=window)
+    assert_same(adjoint, y, weight)
+    closed = jax.make_jaxpr(adjoint)(y, weight)
+    function = NumpyFunction(Trace(closed.jaxpr, closed.consts))
+    tracemalloc.start()
+    function(y, weight)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < weight.nbytes
 
 
 def test_products_of_any_dimensions() -> None:

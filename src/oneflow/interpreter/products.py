@@ -64,12 +64,12 @@ def _conv_general_dilated(equation: Any) -> Callable:
     is_dilated, is_strided = (
         max(params[n], default=1) > 1 for n in ("lhs_dilation", "window_strides")
     )
-    is_transposed = is_dilated and not is_strided and batch_groups == 1
+    can_transpose = not is_strided and batch_groups == 1
 
     def convolve(image: Any, kernel: Any) -> Any:
         x = image.transpose(image_order).astype(dtype, copy=False)
         k = kernel.transpose(kernel_order).astype(dtype, copy=False)
-        if is_transposed:
+        if can_transpose and (is_dilated or _has_few_places(x, k)):
             space = [shape[dim] for dim in numbers.out_spec[2:]]
             product = _transposed(x, k, groups, params, space)
         elif batch_groups > 1:
@@ -105,10 +105,22 @@ def _grouped(
     return product.reshape(batch, groups * outer, *space)
 
 
+def _has_few_places(x: Any, kernel: Any) -> bool:
+    """Return whether an adjoint has so few elements per feature that a copied kernel costs more."""
+    has_few = x.size < x.shape[1] * kernel.shape[1]
+    return has_few and _of_adjoint(kernel).swapaxes(0, 1).flags.c_contiguous
+
+
+def _of_adjoint(kernel: Any) -> Any:
+    """The kernel reversed: an adjoint's lies in memory the other way round."""
+    return np.flip(kernel, tuple(range(2, kernel.ndim)))
+
+
 def _transposed(x: Any, kernel: Any, groups: int, params: Any, space: Sequence[int]) -> Any:
-    """A convolution of an image with gaps between its elements, without products of the gaps.
+    """A convolution without products of the gaps between an image's elements, or few of these.
 
     Each element is multiplied with the whole kernel, and the products are added where they belong.
+    The kernel of an adjoint is read as it lies in memory.
     """
     batch, size = x.shape[0], x.shape[2:]
     features, inner, *window = kernel.shape
@@ -116,10 +128,11 @@ def _transposed(x: Any, kernel: Any, groups: int, params: Any, space: Sequence[i
     places = math.prod(size)
     rows = x.reshape(batch, groups, inner, places).transpose(1, 0, 3, 2)
     rows = rows.reshape(groups, batch * places, inner)
-    columns = kernel.reshape(groups, outer, inner, offsets).transpose(0, 3, 1, 2)
-    columns = columns.reshape(groups, offsets * outer, inner)
+    columns = _of_adjoint(kernel).reshape(groups, outer, inner, offsets).transpose(0, 1, 3, 2)
+    columns = columns.reshape(groups, outer * offsets, inner)
     products = np.matmul(columns, rows.transpose(0, 2, 1))
-    products = products.reshape(groups, *window, outer, batch, *size)
+    products = products.reshape(groups, outer, *window, batch, *size)
+    products = np.flip(products, tuple(range(2, 2 + len(window))))
     result = np.zeros((groups, outer, batch, *space), x.dtype)
     dilations = params["lhs_dilation"], params["rhs_dilation"]
     dims = list(zip(size, space, params["padding"], *dilations, strict=True))
@@ -129,7 +142,7 @@ def _transposed(x: Any, kernel: Any, groups: int, params: Any, space: Sequence[i
             for offset_of_dim, place in zip(offset, dims, strict=True)
         ]
         sources, targets = zip(*pairs, strict=True)
-        part = products[(slice(None), *offset)]
+        part = products[(slice(None), slice(None), *offset)]
         result[(..., *targets)] += part[(..., *sources)]
     result = result.reshape(features, batch, *space)
     return result.swapaxes(0, 1)
