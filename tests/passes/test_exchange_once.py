@@ -175,3 +175,10 @@ def test_each_device_has_the_same_part_of_a_sum_as_eagerly():
     arguments = [flow.randn(2, 2).to_global(PAIR, B) for _ in range(2)]
     result, expected = graph_of(parts)(*arguments), parts(*arguments)
     np.testing.assert_allclose(result.to_local().numpy(), expected.to_local().numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [flow.float16, flow.float32])
+def test_sums_stay_within_the_range_of_their_dtype(dtype):
+    x = flow.tensor([[4e4], [-4e4]], dtype=dtype).to_global(PAIR, B).to_global(sbp=S(0))
+    graph = graph_of(lambda x: x.sum(0).to_global(sbp=B) + (x / 1).sum(0).to_global(sbp=B))
+    assert graph(x).item() == 0

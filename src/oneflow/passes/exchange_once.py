@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from oneflow.base.dtype import Category
+from oneflow.base.dtype import bfloat16, complex64, complex128, float32, float64
 from oneflow.base.sbp import PARTIAL_SUM, NdSbp
 from oneflow.base.spec import TensorSpec
 from oneflow.passes.program_builder import operation_of
@@ -25,6 +25,9 @@ from oneflow.primitives.operators.boxing import boxing
 from oneflow.primitives.operators.elementwise import add
 from oneflow.primitives.sharding.signatures import conversion_cost
 from oneflow.program.ir import Instruction, Program
+
+# Parts of a float16 may have a sum that it holds, and sums on one device that it does not.
+_SUMMED = (bfloat16, float32, float64, complex64, complex128)
 
 
 def exchange_once(program: Program) -> Program:
@@ -47,7 +50,7 @@ class _Merging:
         uses = Counter(n for i in program.instructions for n in i.operands)
         uses.update(program.outputs)
         self._readers = uses
-        # In order, by the number of the first result.
+        # In the order of the new program, by the number of the first result.
         self._instructions: dict[int, Instruction] = {}
         # Values that are others.
         self._same: dict[int, int] = {}
@@ -88,8 +91,7 @@ class _Merging:
         if (
             first.operation.in_specs != conversion.in_specs
             or conversion.out_specs != (result,)
-            or first.operation.out_specs != (result,)
-            or result.dtype.category < Category.FLOAT
+            or result.dtype not in _SUMMED
             or shard_bytes(source) > shard_bytes(result)
         ):
             return False
