@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -32,6 +32,8 @@ INCOMPARABLE = {
 _EXTREMES = ("max", "min", "amax", "amin", "argmax", "argmin")
 _POOLS = ("nn.functional.max_pool2d", "nn.functional.fractional_max_pool2d")
 FINITE_ONLY = frozenset((*_EXTREMES, *_POOLS, "atan2"))
+# Rows whose gradients call primitives that have a lowering and that no row calls itself.
+WITH_GRADIENTS = ("nn.functional.grouped_mm", "fake_quantize_per_tensor_affine", "renorm")
 
 
 def cases(row: Operator, exhaustive: bool) -> Iterator[Case]:
@@ -41,11 +43,11 @@ def cases(row: Operator, exhaustive: bool) -> Iterator[Case]:
             yield case
 
 
-def expected(row: Operator, case: Case) -> list[flow.Tensor] | None:
-    """The result of OneFlow; None where it raises or gives no tensors."""
+def expected(row: Operator, case: Case, call: Callable) -> list[flow.Tensor] | None:
+    """The results of `call` for a case of a row; None where it raises or gives no tensors."""
     arguments = FLOW.arguments(case, row.dtypes[0], row.name)
     try:
-        result = FLOW.function(row)(*arguments.args, **arguments.kwargs)
+        result = call(*arguments.args, **arguments.kwargs)
         return [tensor.clone() for tensor in flat_tensors(result)] or None
     except Exception:
         return None
@@ -67,9 +69,27 @@ def as_pairs(tensors: Iterable[flow.Tensor]) -> tuple[flow.Tensor, ...]:
     )
 
 
-def problem(row: Operator, case: Case, opset: int | None) -> str | None:
-    """Say what is wrong with a case, if anything is."""
-    wanted = expected(row, case)
+def gradients_of(function: Callable) -> Callable:
+    """The function that gives the gradients of the sum of the squares of what `function` gives."""
+
+    def gradients(*args: Any, **kwargs: Any) -> tuple[flow.Tensor | None, ...]:
+        tensors = flat_tensors([args, list(kwargs.values())])
+        copies = [x.detach().requires_grad_(x.is_floating_point()) for x in tensors]
+        given = iter(copies)
+        args = with_tensors(args, given)
+        kwargs = {key: with_tensors(value, given) for key, value in kwargs.items()}
+        squares = [(y * y).sum() for y in flat_tensors(function(*args, **kwargs))]
+        return flow.autograd.grad(squares, [x for x in copies if x.requires_grad])
+
+    return gradients
+
+
+def problem(
+    row: Operator, case: Case, opset: int | None, call: Callable | None = None
+) -> str | None:
+    """Say what is wrong with a case, if anything is, of the row's function or of another `call`."""
+    call = call or FLOW.function(row)
+    wanted = expected(row, case, call)
     if wanted is None:
         return None
     arguments = FLOW.arguments(case, row.dtypes[0], row.name)
@@ -81,7 +101,7 @@ def problem(row: Operator, case: Case, opset: int | None) -> str | None:
         tensors = iter([flow.view_as_complex(x) if y.is_complex() else x for x, y in pairs])
         args = with_tensors(arguments.args, tensors)
         kwargs = {key: with_tensors(value, tensors) for key, value in arguments.kwargs.items()}
-        return as_pairs(flat_tensors(FLOW.function(row)(*args, **kwargs)))
+        return as_pairs(flat_tensors(call(*args, **kwargs)))
 
     flat = as_pairs(inputs)
 
@@ -114,6 +134,15 @@ def test_operator(row: Operator, exhaustive: bool) -> None:
         if found is not None:
             problems.append(f"{case}: {found}")
     assert not problems, "\n".join(problems)
+
+
+@pytest.mark.parametrize("name", WITH_GRADIENTS)
+def test_gradients(name: str) -> None:
+    row = next(row for _, row in ROWS if row.name == name)
+    gradients = gradients_of(FLOW.function(row))
+    for case in row.cases:
+        assert expected(row, case, gradients), f"{case} has no gradients"
+        assert problem(row, case, None, gradients) is None, str(case)
 
 
 @pytest.mark.parametrize("opset", OPSETS[1:])
