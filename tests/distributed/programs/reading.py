@@ -1,6 +1,8 @@
 """Global tensors that are read: every rank gets the whole, also where it has no part (2 ranks)."""
 
 import os
+import threading
+from collections import defaultdict
 
 import numpy as np
 
@@ -89,6 +91,30 @@ def check_a_structure_that_one_rank_has():
         single = flow.to_global(flow.ones(3) if owns else None, placement, B)
         assert single.shape == (3,)
         assert global_view.to_global(moved, PAIR, B)["a"].placement == PAIR
+
+
+def check_a_structure_with_leaves_that_cannot_be_sent():
+    state = {"a": flow.ones(2), "function": lambda: 1, "lock": threading.Lock(), "n": 3}
+    for given in (state, state if RANK == 0 else None):
+        moved = global_view.to_global(given, FIRST, B, warn_on_non_tensor_leaf=False)
+        assert moved["a"].to_global(PAIR, B).tolist() == [1, 1]
+        if RANK == 0:
+            assert moved == {**state, "a": moved["a"]}
+        else:
+            assert moved == {"a": moved["a"], "function": None, "lock": None, "n": 3}
+
+
+def check_a_structure_that_cannot_be_sent():
+    class Local(dict):
+        """Class that `pickle` does not find."""
+
+    for structure in (Local(a=flow.ones(2)), defaultdict(list, a=flow.ones(2))):
+        try:
+            global_view.to_global(structure if RANK == 0 else None, FIRST, B)
+        except TypeError as error:
+            assert "structure of `input` on rank 0" in str(error), error  # noqa: PT017
+        else:
+            raise AssertionError
 
 
 def check_a_checkpoint_of_one_rank():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from oneflow.base import cluster
@@ -34,7 +36,7 @@ def to_global(
 
     If `placement` holds only some ranks of a job, its first rank tells the others the structure of
     its local tensors, so that those outside can pass anything, such as None: what a file holds is
-    read on one rank.
+    read on one rank. What is neither a tensor nor a number or text is None in their results.
 
     Args:
         input: a tensor, or a structure such as a state dict.
@@ -46,6 +48,10 @@ def to_global(
 
     Returns:
         The same structure of global tensors.
+
+    Raises:
+        TypeError: the other ranks cannot be told the structure, since the class of a container in
+            it cannot be pickled.
 
     Example:
         >>> import oneflow as flow
@@ -97,10 +103,26 @@ def _known_outside(value: Any, placement: Placement) -> Any:
     has_all_ranks = len(set(placement.flat)) == cluster.world_size()
     if has_all_ranks or not cluster.is_multiprocess() or _has_global_tensors(value):
         return value
-    is_first = cluster.rank() == placement.flat[0]
-    structure = _converted(value, lambda tensor: empty(0), False) if is_first else None
-    structure = FIRST_OBJECT.value(structure, placement.flat[0])
-    return value if placement.includes_this_process else structure
+    first = placement.flat[0]
+    outline = FIRST_OBJECT.value(_outline(value) if cluster.rank() == first else None, first)
+    if isinstance(outline, str):
+        raise TypeError(
+            f"`to_global` cannot tell other ranks the structure of `input` on rank {first}: "
+            f"{outline}. Give the containers classes that `pickle` takes, such as dict and list"
+        )
+    return value if placement.includes_this_process else pickle.loads(outline)
+
+
+def _outline(value: Any) -> bytes | str:
+    """The pickled structure of `value`, or why it has none, which all ranks must be told."""
+    try:
+        return pickle.dumps(_converted(value, lambda tensor: empty(0), False, _plain))
+    except Exception as error:  # of any class of containers
+        return f"{type(error).__name__}: {error}"
+
+
+def _plain(value: Any) -> Any:
+    return value if type(value) in _PLAIN else None
 
 
 def _has_global_tensors(value: Any) -> bool:
@@ -111,15 +133,21 @@ def _has_global_tensors(value: Any) -> bool:
     return isinstance(value, list | tuple) and any(map(_has_global_tensors, value))
 
 
-def _converted(value: Any, convert: Callable[[Tensor], Tensor], warn: bool) -> Any:
-    """`value` with its tensors converted."""
+def _converted(
+    value: Any,
+    convert: Callable[[Tensor], Tensor],
+    warn: bool,
+    convert_other: Callable[[Any], Any] = lambda value: value,
+) -> Any:
+    """`value` with its tensors converted, and the other leaves by `convert_other`."""
     if isinstance(value, Tensor):
         return convert(value)
+    convert_item = partial(_converted, convert=convert, warn=warn, convert_other=convert_other)
     if isinstance(value, dict):
-        converted = {key: _converted(item, convert, warn) for key, item in value.items()}
+        converted = {key: convert_item(item) for key, item in value.items()}
         return converted if type(value) is dict else type(value)(converted)
     if isinstance(value, list | tuple):
-        items = [_converted(item, convert, warn) for item in value]
+        items = [convert_item(item) for item in value]
         if hasattr(value, "_fields"):
             return type(value)(*items)
         return type(value)(items)
@@ -128,7 +156,7 @@ def _converted(value: Any, convert: Callable[[Tensor], Tensor], warn: bool) -> A
             f"a {type(value).__name__} is no tensor, list, tuple or dict; it stays as it is",
             stacklevel=4,
         )
-    return value
+    return convert_other(value)
 
 
 class global_mode:
