@@ -388,3 +388,84 @@ def test_hooks_of_one_layer_see_one_gradient(framework):
     layer(framework.ones(2, requires_grad=True)).sum().backward()
     assert len(seen) == 2
     assert seen[0] is seen[1]
+
+
+def _same_memory(tensors):
+    """Per tensor, the place of the first one whose elements are at the same address."""
+    addresses = [tensor.data_ptr() for tensor in tensors]
+    return [addresses.index(address) for address in addresses]
+
+
+def test_modules_with_backward_hooks_pass_the_memory_on():
+    """A tensor that goes from one to the next is the same memory to both."""
+
+    def case(lib):
+        seen = []
+        layers = lib.nn.Sequential(
+            lib.nn.Conv2d(1, 2, 3), lib.nn.MaxPool2d(2), lib.nn.Flatten(), lib.nn.Identity()
+        )
+        for layer in layers:
+            layer.register_forward_hook(lambda _, args, out: seen.extend((args[0], out)))
+            layer.register_full_backward_hook(lambda *_: None)
+        seen.append(layers(lib.ones(2, 1, 4, 4, requires_grad=True) * 1))
+        bases = [tensor._is_view() for tensor in seen[1:]]
+        return [lib.tensor(_same_memory(seen)), lib.tensor(bases)]
+
+    agree(case)
+
+
+def test_modules_with_backward_hooks_write_to_the_tensor_of_the_caller():
+    def case(lib):
+        seen = []
+
+        class Module(lib.nn.Module):
+            def forward(self, x):
+                seen.append(x)
+                with lib.no_grad():
+                    x.add_(1)
+                return lib.ones(1)
+
+        module = Module()
+        module.register_full_backward_hook(lambda *_: None)
+        x = lib.ones(3, requires_grad=True) * 2
+        module(x)
+        return [x, lib.tensor(seen[0]._base is x), lib.tensor(seen[0].is_set_to(x))]
+
+    agree(case)
+
+
+def test_a_function_that_returns_its_argument_returns_its_memory():
+    def case(lib):
+        class Scaled(lib.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, y):
+                return x, y * 2
+
+            @staticmethod
+            def backward(ctx, x_grad, y_grad):
+                return x_grad * 3, y_grad * 2
+
+        x, y = (lib.ones(3, requires_grad=True) for _ in range(2))
+        middle = x * 1
+        same, other = Scaled.apply(middle, y)
+        (same.sum() + other.sum()).backward()
+        is_view = [same._base is middle, same._is_view(), other._is_view()]
+        with lib.no_grad():
+            same.mul_(2)
+        return [lib.tensor(is_view), lib.tensor(_same_memory([middle, same])), middle, x.grad]
+
+    agree(case)
+
+
+def test_a_write_behind_a_backward_hook_keeps_gradients():
+    """PyTorch refuses such writes; they are what a clone and the write give."""
+    x = flow.tensor([-1.0, 2.0], requires_grad=True)
+    module = flow.nn.ReLU(inplace=True)
+    seen = []
+    module.register_full_backward_hook(lambda _, grad_input, grad_output: seen.append(grad_input))
+    middle = x * 3
+    result = module(middle)
+    assert middle.tolist() == result.tolist() == [0.0, 6.0]
+    (result.sum() + middle.sum()).backward()
+    assert x.grad.tolist() == [0.0, 6.0]
+    assert [grad.tolist() for (grad,) in seen] == [[0.0, 2.0]]

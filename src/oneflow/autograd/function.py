@@ -11,7 +11,7 @@ from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
 from oneflow.differentiation.node import SECOND_BACKWARD, Node, modified_error
 from oneflow.differentiation.saved import Packed, packed
 from oneflow.program.value import Value
-from oneflow.tensor.call import wrap
+from oneflow.tensor.call import view_of_all, wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap, write
 
@@ -303,7 +303,7 @@ def _run(function: type[Function], inputs: tuple, attributes: dict[str, Any]) ->
     _check_dirty(function, context, outputs)
     if tracked:
         _warn_of_dirty_results(context, inputs)
-        tracked_outputs = _record(function, context, tracked, outputs)
+        tracked_outputs = _record(function, context, tracked, inputs, outputs)
     else:
         tracked_outputs = [_distinct(output, inputs, context) for output in outputs]
     return tuple(tracked_outputs) if isinstance(returned, tuple) else tracked_outputs[0]
@@ -346,6 +346,7 @@ def _record(
     function: type[Function],
     context: FunctionCtx,
     tracked: Sequence[tuple[int, Value]],
+    inputs: tuple,
     outputs: list[Any],
 ) -> list[Any]:
     """The results with a node that will run `backward`."""
@@ -366,16 +367,21 @@ def _record(
         differentiable = dtype.is_floating_point or dtype.is_complex
         if differentiable and not _contains(output, context._without_gradient):
             value.node, value.output_index = node, index
-        if _contains(output, context._dirty):
-            if output.is_leaf and output.requires_grad:
-                raise RuntimeError(
-                    "a leaf Variable that requires grad has been used in an in-place operation."
-                )
-            with enable_grad():
-                results.append(write(output, value))
-        else:
-            results.append(wrap(value))
+        results.append(_result(output, value, inputs, context))
     return results
+
+
+def _result(output: Tensor, value: Value, inputs: tuple, context: FunctionCtx) -> Tensor:
+    """The tensor that a caller gets for one result; `value` is the result with its history."""
+    if not _contains(output, context._dirty):
+        result = wrap(value)
+        return view_of_all(result, output) if _contains(output, inputs) else result
+    if output.is_leaf and output.requires_grad:
+        raise RuntimeError(
+            "a leaf Variable that requires grad has been used in an in-place operation."
+        )
+    with enable_grad():
+        return write(output, value)
 
 
 class InplaceFunction(Function):

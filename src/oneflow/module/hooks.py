@@ -11,7 +11,7 @@ from oneflow.base.change_count import CountedDict
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import Node
 from oneflow.program.value import Value
-from oneflow.tensor.call import wrap
+from oneflow.tensor.call import view_of_all, wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
@@ -414,5 +414,5 @@ def _attach_node(tensors: tuple, positions: list[int], on_gradients: Callable) -
     for index, (position, value) in enumerate(zip(positions, values, strict=True)):
         alias = value.alias()
         alias.node, alias.output_index = node, index
-        replaced[position] = wrap(alias)
+        replaced[position] = view_of_all(wrap(alias), tensors[position])
     return tuple(replaced)

@@ -12,6 +12,7 @@ from oneflow.dispatch.call import (
     record,
 )
 from oneflow.dispatch.operand_casts import CASTING
+from oneflow.primitives.operators.shape import reshape
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor
@@ -99,6 +100,14 @@ def apply_view(base: Tensor, view_call: ViewCall) -> Tensor:
         if key is not None and len(_CHAIN_CACHE) < _MAX_CACHE_SIZE and _is_wanted_again(hash(key)):
             chain = _new_chain(base._chain, value, view_call)
     return join(view, base, view_call, chain)
+
+
+def view_of_all(alias: Tensor, base: Tensor) -> Tensor:
+    """Make `alias`, a fresh tensor with the elements of `base`, a view of it.
+
+    Gradients may reach the alias by another way than the base.
+    """
+    return join(alias, base, (reshape, (), {"shape": base._value.spec.shape}))
 
 
 def _is_wanted_again(key_hash: int) -> bool:
