@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from oneflow import mock_torch
-from oneflow.mock_torch import importer
 from oneflow.tensor import subclasses
 
 
@@ -32,12 +31,13 @@ def enabled() -> Iterator[None]:
 @contextlib.contextmanager
 def asking() -> Iterator[None]:
     """Let functions in PyTorch's place ask subclasses in a block, and then not ask as before."""
-    modules = {member: dict(vars(member)) for member in importer._IMPORTER.modules()}
-    hooks = list(subclasses.ON_FIRST_SUBCLASS)
+    first, waiting = subclasses.FIRST_SUBCLASS, list(subclasses.FIRST_SUBCLASS.waiting)
+    before = [(copy, copy.__code__, copy.__kwdefaults__) for copy in waiting]
+    existed = first.exists
     subclasses.begin_asking()
     try:
         yield
     finally:
-        subclasses.ON_FIRST_SUBCLASS[:] = hooks
-        for member, names in modules.items():
-            vars(member).update(names)
+        first.exists, first.waiting[:] = existed, waiting
+        for copy, code, defaults in before:
+            copy.__code__, copy.__kwdefaults__ = code, defaults

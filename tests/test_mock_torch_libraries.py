@@ -286,7 +286,7 @@ def test_users_say_how_their_samples_become_batches(place, monkeypatch):
 
 @pytest.mark.parametrize("place", ["torch", "oneflow"])
 def test_batches_of_subclasses_have_their_class(place, monkeypatch):
-    monkeypatch.setattr(subclasses, "ON_FIRST_SUBCLASS", [])
+    monkeypatch.setattr(subclasses, "FIRST_SUBCLASS", subclasses.FirstSubclass())
     framework = torch if place == "torch" else in_place_of("torch")
     kind = type("Described", (framework.Tensor,), {})
     samples = [framework.ones(2).as_subclass(kind) for _ in range(2)]
@@ -311,7 +311,7 @@ class MarkedSamples(flow.utils.data.Dataset):
 
 
 def test_batches_from_workers_have_the_class_of_samples(monkeypatch):
-    monkeypatch.setattr(subclasses, "ON_FIRST_SUBCLASS", [])
+    monkeypatch.setattr(subclasses, "FIRST_SUBCLASS", subclasses.FirstSubclass())
     (batch,) = flow.utils.data.DataLoader(MarkedSamples(), batch_size=2, num_workers=1)
     assert type(batch) is Marked
     assert batch.tolist() == [[0.0], [1.0]]

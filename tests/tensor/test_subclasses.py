@@ -19,7 +19,7 @@ from oneflow.tensor.subclasses import DisableTorchFunctionSubclass
 @pytest.fixture(autouse=True)
 def plain_functions(monkeypatch):
     """Leave functions in PyTorch's place as they are in this process."""
-    monkeypatch.setattr(subclasses, "ON_FIRST_SUBCLASS", [])
+    monkeypatch.setattr(subclasses, "FIRST_SUBCLASS", subclasses.FirstSubclass())
 
 
 def logging_class(framework, seen):

@@ -26,7 +26,7 @@ from oneflow.mock_torch.pickle_paths import pickle_by_path, pickle_names
 from oneflow.mock_torch.placeholder import Placeholder, asks_by_name, placeholder_for
 from oneflow.mock_torch.positional_order import order_functions
 from oneflow.mock_torch.pytorch import version
-from oneflow.tensor.subclasses import ON_FIRST_SUBCLASS, asking
+from oneflow.tensor.subclasses import asking
 
 EXTENSIONS = "oneflow.mock_torch.pytorch"
 _FUNCTIONS = "oneflow.functional"
@@ -65,11 +65,10 @@ class ModuleWrapper(ModuleType):
         order_functions(name, vars(self))
         pickle_names(name, {key: vars(self)[key] for key in _names_in(extension)})
         self.__all__ = [key for key in dir(self) if not key.startswith("_")]
-        if not ON_FIRST_SUBCLASS:
-            self.ask_subclasses()
+        self._ask_subclasses()
 
-    def ask_subclasses(self) -> None:
-        """Let functions of tensors ask subclasses, which exist, how they are computed."""
+    def _ask_subclasses(self) -> None:
+        """Let functions of tensors ask subclasses, if there will be some, how to compute them."""
         for name, value in vars(self).items():
             if inspect.isfunction(value) and inspect.unwrap(value).__module__.startswith(
                 _FUNCTIONS
@@ -201,11 +200,6 @@ class OneflowImporter(MetaPathFinder, Loader):
                 return spec
         return None
 
-    def modules(self) -> list[ModuleWrapper]:
-        """Return the modules that have been imported, in use now or not."""
-        modules = [*sys.modules.values(), *self._others.values()]
-        return [member for member in modules if isinstance(member, ModuleWrapper)]
-
     def setting(self) -> Setting:
         """Return what another process takes over."""
         return Setting(self.enabled, frozenset(self._users), self.lazy, self.verbose)
@@ -336,12 +330,6 @@ def _names_in(module: ModuleType | None) -> dict[str, Any]:
     return {n: value for n, value in contents.items() if not isinstance(value, ModuleType)}
 
 
-def _ask_subclasses() -> None:
-    """Let functions ask in all modules that have been imported."""
-    for module in _IMPORTER.modules():
-        module.ask_subclasses()
-
-
 @MODULE_IN_PLACE.fill
 def module_in_place(name: str) -> ModuleType:
     """Return the module that is found under one of PyTorch's names while this is enabled."""
@@ -352,7 +340,6 @@ def module_in_place(name: str) -> ModuleType:
         _IMPORTER.switch(before)
 
 
-ON_FIRST_SUBCLASS.append(_ask_subclasses)
 _IMPORTER = OneflowImporter()
 # Before all others: an installed PyTorch would be found first.
 sys.meta_path.insert(0, _IMPORTER)

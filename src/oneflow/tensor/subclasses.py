@@ -12,6 +12,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any, TypeVar
 
 from oneflow.base.shape import Size
@@ -34,8 +35,20 @@ _NOT_ASKED = {"as_subclass"} | {
 _VIEWS = ("T", "mT", "H", "mH", "real", "imag", "data")
 
 
-# Called when there is a class that is asked.
-ON_FIRST_SUBCLASS: list[Callable[[], None]] = []
+class FirstSubclass:
+    """The first class that is asked, if there is one, and the functions that wait for it.
+
+    Attributes:
+        exists: there is one.
+        waiting: the functions.
+    """
+
+    def __init__(self) -> None:
+        self.exists = False
+        self.waiting: list[FunctionType] = []
+
+
+FIRST_SUBCLASS = FirstSubclass()
 
 
 class _Asking(threading.local):
@@ -91,27 +104,57 @@ def asks(kind: type) -> bool:
 
 def begin_asking() -> None:
     """Let functions ask: there is a class that is asked."""
-    while ON_FIRST_SUBCLASS:
-        ON_FIRST_SUBCLASS.pop()()
+    FIRST_SUBCLASS.exists = True
+    while FIRST_SUBCLASS.waiting:
+        copy = FIRST_SUBCLASS.waiting.pop()
+        _let_ask(copy, copy)
 
 
 @functools.cache
-def asking(function: Callable[..., Any], asked_for: Any = None) -> Callable[..., Any]:
-    """Return a function that asks the classes of its tensors, if these are subclasses that do.
+def asking(function: FunctionType, asked_for: Any = None) -> FunctionType:
+    """Return a copy of a function that asks the classes of its tensors, if they are to be asked.
+
+    It is the same object with the same code until there is a class that is asked: those who keep
+    it, or have it in a dictionary, find it again, and those who never make such a class do not
+    pay for it.
 
     Args:
         function: the function.
-        asked_for: what they are told to compute, by default the function that is returned.
+        asked_for: what classes are told to compute, by default the function that is returned. A
+            function that is given it asks at once: it is a method of a class that is asked.
     """
+    copy = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    functools.update_wrapper(copy, function)
+    if asked_for is not None or FIRST_SUBCLASS.exists:
+        _let_ask(copy, asked_for or copy)
+    else:
+        FIRST_SUBCLASS.waiting.append(copy)
+    return copy
 
-    @functools.wraps(function)
-    def ask(*args: Any, **kwargs: Any) -> Any:
-        types = _types_of((*args, *kwargs.values())) if _asking.is_on else ()
-        if not types:
-            return function(*args, **kwargs)
-        return ask_classes(asked_for or ask, types, args, kwargs)
 
-    return ask
+def _let_ask(copy: Any, asked_for: Callable[..., Any]) -> None:
+    """Give a copy of a function the code of `_ask`, and what that needs as a default."""
+    parts = (copy.__wrapped__, asked_for, _asking, _types_of, ask_classes)
+    # First the default: another thread may call the function between the two lines.
+    copy.__kwdefaults__ = {**(copy.__kwdefaults__ or {}), "_parts": parts}
+    # The number of cells must stay what it was; the code does not look at them.
+    copy.__code__ = _ask.__code__.replace(co_freevars=copy.__code__.co_freevars)
+
+
+def _ask(*args: Any, _parts: tuple[Any, ...], **kwargs: Any) -> Any:
+    """The code of functions that ask, whose global names are those of the functions they copy."""
+    function, asked_for, switch, types_of, ask = _parts
+    types = types_of((*args, *kwargs.values())) if switch.is_on else ()
+    if not types:
+        return function(*args, **kwargs)
+    return ask(asked_for, types, args, kwargs)
 
 
 def ask_classes(
@@ -210,7 +253,8 @@ def prepare(cls: Any, **options: Any) -> None:
     _store_state_separately(cls)
     if not asks(cls):
         return
-    begin_asking()
+    if cls.__module__.partition(".")[0] != "oneflow":
+        begin_asking()  # for classes of this package their first tensor does
     for name, member in list(vars(Tensor).items()):
         is_private = name.startswith("_") and not name.startswith("__")
         if is_private or name in _NOT_ASKED or getattr(cls, name, None) is not member:

@@ -1,0 +1,77 @@
+"""Functions in PyTorch's place before and after there is a class of tensors that is asked."""
+
+import subprocess
+import sys
+
+PROGRAM = """
+import functools, importlib, inspect, sys
+from oneflow import mock_torch
+mock_torch.enable()
+import torch
+from torch.nn.functional import relu
+for name in ("fft", "linalg", "special", "nn.functional", "nn.init", "sparse", "nested"):
+    importlib.import_module(f"torch.{name}")
+
+def functions():
+    modules = [member for name, member in sys.modules.items() if name.startswith("torch")]
+    return {
+        (module.__name__, name): value
+        for module in modules for name, value in vars(module).items() if inspect.isfunction(value)
+    }
+
+def descriptions():
+    return {
+        path: (inspect.signature(value), value.__name__, value.__module__, value.__doc__)
+        for path, value in functions().items()
+    }
+
+before, described, counts = functions(), descriptions(), {torch.add: 1, relu: 2}
+shared = relu.__wrapped__.__code__ is relu.__code__
+kept = functools.partial(torch.add, 1)
+seen = []
+
+class Logged(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        seen.append(func)
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+after = functions()
+print(len(before) > 500, shared, [path for path in before if before[path] is not after[path]])
+print(described == descriptions(), counts[torch.add], counts[torch.nn.functional.relu])
+x = torch.ones(2).as_subclass(Logged)
+print([type(value).__name__ for value in (relu(x), kept(x))])
+print([function in counts for function in seen])
+"""
+
+
+def test_functions_stay_the_same_objects_and_ask():
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    assert done.stdout.splitlines() == [
+        "True True []",
+        "True 1 2",
+        "['Logged', 'Logged']",
+        "[True, True]",
+    ], done.stderr
+
+
+LAZY = """
+from oneflow import mock_torch
+mock_torch.enable()
+import torch
+from torch.nn.functional import relu
+code = relu.__code__
+layer = torch.nn.LazyLinear(3)
+print(relu.__code__ is code)
+try:
+    relu(layer.weight)
+except ValueError as error:
+    print(error)
+"""
+
+
+def test_functions_refuse_the_first_parameters_without_values():
+    done = subprocess.run([sys.executable, "-c", LAZY], capture_output=True, text=True)
+    first, message = done.stdout.splitlines()
+    assert first == "False", done.stderr
+    assert message.startswith("`relu` cannot take an uninitialized parameter"), message
