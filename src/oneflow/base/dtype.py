@@ -78,6 +78,12 @@ class DType:
         return (dtype_named, (self.name,))
 
 
+class NameOnly(DType):
+    """An element type that no tensor has; programs compare other types with it."""
+
+    __slots__ = ()
+
+
 bool_ = DType("bool", np.bool_, Category.BOOL)
 uint8 = DType("uint8", np.uint8, Category.INTEGER)
 uint16 = DType("uint16", np.uint16, Category.INTEGER)
@@ -94,21 +100,21 @@ float64 = DType("float64", np.float64, Category.FLOAT)
 complex64 = DType("complex64", np.complex64, Category.COMPLEX)
 complex128 = DType("complex128", np.complex128, Category.COMPLEX)
 
-# No tensor has the following. Batches on the host whose values have shapes of their own have this:
-tensor_buffer = DType("tensor_buffer", np.object_, Category.BOOL)
+# Batches on the host whose values have shapes of their own have this:
+tensor_buffer = NameOnly("tensor_buffer", np.object_, Category.BOOL)
 # Libraries written for PyTorch compare dtypes with these; `complex32` has two half numbers,
 # and those with a `q` are of quantized tensors.
-float8_e4m3fn = DType("float8_e4m3fn", ml_dtypes.float8_e4m3fn, Category.FLOAT)
-float8_e5m2 = DType("float8_e5m2", ml_dtypes.float8_e5m2, Category.FLOAT)
-float8_e4m3fnuz = DType("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz, Category.FLOAT)
-float8_e5m2fnuz = DType("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz, Category.FLOAT)
-float8_e8m0fnu = DType("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu, Category.FLOAT)
-complex32 = DType("complex32", [("real", "f2"), ("imag", "f2")], Category.COMPLEX)
-qint8 = DType("qint8", [("quantized", "i1")], Category.INTEGER)
-qint32 = DType("qint32", [("quantized", "i4")], Category.INTEGER)
-quint8 = DType("quint8", [("quantized", "u1")], Category.INTEGER)
-quint4x2 = DType("quint4x2", [("quantized", "u1")], Category.INTEGER)
-quint2x4 = DType("quint2x4", [("quantized", "u1")], Category.INTEGER)
+float8_e4m3fn = NameOnly("float8_e4m3fn", ml_dtypes.float8_e4m3fn, Category.FLOAT)
+float8_e5m2 = NameOnly("float8_e5m2", ml_dtypes.float8_e5m2, Category.FLOAT)
+float8_e4m3fnuz = NameOnly("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz, Category.FLOAT)
+float8_e5m2fnuz = NameOnly("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz, Category.FLOAT)
+float8_e8m0fnu = NameOnly("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu, Category.FLOAT)
+complex32 = NameOnly("complex32", [("real", "f2"), ("imag", "f2")], Category.COMPLEX)
+qint8 = NameOnly("qint8", [("quantized", "i1")], Category.INTEGER)
+qint32 = NameOnly("qint32", [("quantized", "i4")], Category.INTEGER)
+quint8 = NameOnly("quint8", [("quantized", "u1")], Category.INTEGER)
+quint4x2 = NameOnly("quint4x2", [("quantized", "u1")], Category.INTEGER)
+quint2x4 = NameOnly("quint2x4", [("quantized", "u1")], Category.INTEGER)
 
 ALL_DTYPES = (
     bool_,
@@ -165,6 +171,21 @@ def from_numpy_dtype(numpy_dtype: np.dtype) -> DType:
     return dtype
 
 
+def require_tensors(dtype: DType) -> DType:
+    """Return a dtype that tensors have.
+
+    Raises:
+        TypeError: they do not.
+    """
+    if isinstance(dtype, NameOnly):
+        supported = ", ".join(known.name for known in ALL_DTYPES)
+        raise TypeError(
+            f"`dtype` must be one that tensors have, got {dtype!r}, which is only a name to "
+            f"compare with; supported: {supported}"
+        )
+    return dtype
+
+
 def real_dtype(dtype: DType) -> DType:
     """The real type with the precision of `dtype` (complex64 gives float32)."""
     return _REAL_OF.get(dtype, dtype)
@@ -215,7 +236,7 @@ def set_default_dtype(d: DType) -> None:
             "only floating-point types are supported as the default type, got `d` = "
             f"{d!r}{dtype_hint(d)}"
         )
-    _Default.dtype = d
+    _Default.dtype = require_tensors(d)
 
 
 inherit(get_default_dtype, set_default_dtype)

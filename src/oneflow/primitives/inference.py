@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from oneflow.base.dtype import from_numpy_dtype
+from oneflow.base.dtype import DType, from_numpy_dtype, require_tensors
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.base.x64 import in_x64
 from oneflow.primitives.registry import Primitive
@@ -56,6 +56,9 @@ def infer(
     """
     if primitive.traits.real_only:
         _check_real(primitive, in_specs)
+    for attribute in attributes.values():
+        if isinstance(attribute, DType):
+            require_tensors(attribute)
     if primitive.traits.kind is Kind.TRANSFER:
         return attributes["target"], None
     if primitive.traits.kind is Kind.BOXING:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from oneflow.base.dtype import DType, bool_, complex128, dtype_hint, float64, int64
+from oneflow.base.dtype import DType, bool_, complex128, dtype_hint, float64, int64, require_tensors
 from oneflow.base.placement import Placement, Sharding, parse_device
 from oneflow.base.sbp import nd_sbp_of
 from oneflow.base.spec import TensorSpec
@@ -92,10 +92,12 @@ def as_dtype(dtype: Any) -> DType:
     """A dtype, or the one that a Python number type names.
 
     Raises:
-        TypeError: neither of them.
+        TypeError: neither of them, or a dtype that no tensor has.
     """
-    if isinstance(dtype, DType):
+    if type(dtype) is DType:
         return dtype
+    if isinstance(dtype, DType):
+        return require_tensors(dtype)
     if isinstance(dtype, type) and dtype in _PYTHON_TYPES:
         return _PYTHON_TYPES[dtype]
     raise TypeError(f"`dtype` must be a oneflow.dtype, got {dtype!r}{dtype_hint(dtype)}")
