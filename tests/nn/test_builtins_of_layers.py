@@ -177,3 +177,43 @@ def test_small_ones():
     assert _C.comm_broadcast([x, x])[1] is x
     assert _C.local_all_gather(flow.zeros(2 * size), flow.ones(2)).tolist() == [1] * 2 * size
     assert _C.local_reduce_scatter(flow.zeros(2), flow.ones(2 * size)).tolist() == [size] * 2
+
+
+def test_gradients_of_half_precision_are_scaled_in_single_precision():
+    x, scale = flow.ones(1), 2.0**-16
+    grad = flow.full((1,), 1e-3).half()
+    _C.multi_tensor_sgd_update([x], [grad], scale, 0.0, 1 / scale)
+    close(x, [0.999])
+    x, speed = flow.ones(1), flow.zeros(1)
+    options = (scale, 0.0, 1 / scale, 0.9, 0.0, False, False)
+    _C.multi_tensor_momentum_update([x], [grad], [speed], *options)
+    close(x, [0.999])
+    x, m, v = flow.ones(1), flow.zeros(1), flow.zeros(1)
+    options = (0.1, 0.0, 0.9, 0.999, 0.1, 0.001, True, scale, 0.0, 0.0)
+    _C.multi_tensor_adam_update([x], [grad], [m], [v], *options)
+    close(x, [0.9])
+
+
+@pytest.mark.parametrize("size", [300.0, 4e4])
+def test_norms_of_gradients_of_half_precision(size):
+    grad = flow.full((4,), size).half()
+    norm = _C.fused_clip_grad([grad], 1.0, 2.0)
+    np.testing.assert_allclose(norm.numpy(), 2 * size, rtol=1e-3)
+    np.testing.assert_allclose(grad.numpy(), [0.5] * 4, rtol=0.02)
+
+
+def test_statistics_of_half_precision_are_single_precision():
+    x = flow.tensor([[-400.0], [400.0]]).half()
+    mean, invstd = _C.batch_norm_stats(x, 1, 1e-5)
+    assert mean.dtype is flow.float32
+    close(mean, [0.0])
+    np.testing.assert_allclose(invstd.numpy(), [1 / 400], rtol=1e-5)
+    one = flow.ones(1)
+    y = _C.batch_norm_elemt(x, one, one, mean, invstd, 1, 1e-5)
+    assert y.dtype is flow.float16
+    close(y, [[0.0], [2.0]])
+    dy = flow.full((2, 1), 4e4).half()
+    sums = _C.batch_norm_backward_reduce(dy, x, mean, invstd, 1)
+    close(sums[0], [8e4])
+    parts = (mean, invstd, one, *sums[:2], flow.tensor([2]), 1)
+    assert _C.batch_norm_backward_elemt(dy, x, *parts).dtype is flow.float16

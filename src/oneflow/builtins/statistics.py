@@ -5,6 +5,7 @@ from __future__ import annotations
 from oneflow.functional.nn.normalization import update_running
 from oneflow.functional.reduce.sums import sum_
 from oneflow.functional.registry import function
+from oneflow.tensor.operands import cast_to, widened
 from oneflow.tensor.tensor import Tensor
 
 
@@ -23,6 +24,8 @@ def _shaped(statistic: Tensor, input: Tensor, axis: int) -> Tensor:
 def batch_norm_stats(input: Tensor, axis: int, eps: float) -> tuple[Tensor, Tensor]:
     """The mean of each channel, and the reciprocal of its standard deviation.
 
+    Of half precision they are float32.
+
     Args:
         input: the batch of one process.
         axis: the dimension of the channels.
@@ -33,9 +36,9 @@ def batch_norm_stats(input: Tensor, axis: int, eps: float) -> tuple[Tensor, Tens
         >>> flow._C.batch_norm_stats(flow.tensor([[1.0], [3.0]]), 1, 0.0)[0]
         tensor([2.], dtype=oneflow.float32)
     """
-    dims = _other_dims(input, axis)
-    mean = input.mean(dims)
-    variance = (input - _shaped(mean, input, axis)).square().mean(dims)
+    dims, values = _other_dims(input, axis), widened(input)
+    mean = values.mean(dims)
+    variance = (values - _shaped(mean, input, axis)).square().mean(dims)
     return mean, (variance + eps).rsqrt()
 
 
@@ -53,7 +56,7 @@ def batch_norm_gather_stats_with_counts(
     """The statistics of several processes' batches as of one; the running ones are updated.
 
     Args:
-        input: the batch of this process; only its dtype counts.
+        input: the batch of this process, which is not read.
         mean: the means of `batch_norm_stats`, ``[processes, channels]``.
         invstd: what it returned beside them.
         running_mean: is updated, or None.
@@ -101,7 +104,8 @@ def batch_norm_elemt(
                 [2.]], dtype=oneflow.float32)
     """
     centered = input - _shaped(mean, input, axis)
-    return centered * _shaped(invstd * weight, input, axis) + _shaped(bias, input, axis)
+    scaled = centered * _shaped(invstd * weight, input, axis)
+    return cast_to(scaled + _shaped(bias, input, axis), input.dtype)
 
 
 @function(method=False, namespace="_C")
@@ -129,8 +133,9 @@ def batch_norm_backward_reduce(
         tensor([2.], dtype=oneflow.float32)
     """
     dims = _other_dims(input, axis)
-    total = sum_(grad_out, dims)
-    product = sum_(grad_out * (input - _shaped(mean, input, axis)), dims)
+    grad = widened(grad_out)
+    total = sum_(grad, dims)
+    product = sum_(grad * (input - _shaped(mean, input, axis)), dims)
     return total, product, product * invstd, total
 
 
@@ -170,6 +175,5 @@ def batch_norm_backward_elemt(
     total = count.sum().to(sum_dy.dtype)
     slope = _shaped(invstd.square() * sum_dy_xmu / total, input, axis)
     centered = grad_out - _shaped(sum_dy / total, input, axis)
-    return (centered - (input - _shaped(mean, input, axis)) * slope) * _shaped(
-        invstd * weight, input, axis
-    )
+    grad = centered - (input - _shaped(mean, input, axis)) * slope
+    return cast_to(grad * _shaped(invstd * weight, input, axis), input.dtype)

@@ -9,6 +9,7 @@ from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.linalg.norms import vector_norm
 from oneflow.functional.registry import function
 from oneflow.functional.shape.concat import stack
+from oneflow.tensor.operands import widened
 from oneflow.tensor.tensor import Tensor
 
 
@@ -42,7 +43,7 @@ def multi_tensor_sgd_update(
     require_lists("multi_tensor_sgd_update", model=model, model_diff=model_diff)
     with no_grad():
         for tensor, grad in zip(model, model_diff, strict=True):
-            _move(tensor, grad * scale, learning_rate_val, weight_decay)
+            _move(tensor, _scaled(grad, scale), learning_rate_val, weight_decay)
 
 
 @function(method=False, namespace="_C")
@@ -84,7 +85,7 @@ def multi_tensor_momentum_update(
     require_lists("multi_tensor_momentum_update", **lists)
     with no_grad():
         for tensor, diff, buffer in zip(*lists.values(), strict=True):
-            grad = diff * scale
+            grad = _scaled(diff, scale)
             buffer.mul_(momentum).add_(grad * (1 - dampening))
             step = grad + momentum * buffer if nesterov else buffer
             _move(tensor, -step if maximize else step, learning_rate_val, weight_decay)
@@ -137,7 +138,7 @@ def multi_tensor_adam_update(
     require_lists("multi_tensor_adam_update", **lists)
     with no_grad():
         for tensor, diff, mean, square in zip(*lists.values(), strict=True):
-            grad = diff * scale + l2 * tensor
+            grad = _scaled(diff, scale) + l2 * tensor
             mean.mul_(beta1).add_(grad * (1 - beta1))
             square.mul_(beta2).add_(grad.square() * (1 - beta2))
             denominator = (square / bias_correction2_val).sqrt() + epsilon
@@ -155,7 +156,7 @@ def fused_clip_grad(model_diff: Sequence[Tensor], max_norm: float, norm_type: fl
         norm_type: order of the norm.
 
     Returns:
-        The norm before.
+        The norm before; of half precision in float32.
 
     Raises:
         RuntimeError: there is no gradient.
@@ -168,12 +169,17 @@ def fused_clip_grad(model_diff: Sequence[Tensor], max_norm: float, norm_type: fl
     """
     require_lists("fused_clip_grad", model_diff=model_diff)
     with no_grad():
-        norms = stack([vector_norm(grad, norm_type) for grad in model_diff])
+        norms = stack([vector_norm(widened(grad), norm_type) for grad in model_diff])
         norm = vector_norm(norms, norm_type)
         factor = (max_norm / (norm + 1e-6)).clamp(max=1.0)
         for grad in model_diff:
             grad.mul_(factor)
     return norm
+
+
+def _scaled(grad: Tensor, scale: float) -> Tensor:
+    """A gradient times `scale`, which half precision may not hold: in single precision at least."""
+    return widened(grad) * scale
 
 
 def _move(tensor: Tensor, step: Tensor, rate: float, weight_decay: float) -> None:

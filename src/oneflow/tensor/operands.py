@@ -111,6 +111,11 @@ def cast_to(operand: Any, dtype: DType) -> Any:
     return operand
 
 
+def widened(x: Tensor) -> Tensor:
+    """Half precision as single precision, which holds its squares and the sums of many terms."""
+    return call(cast, x, dtype=float32) if x._value.spec.dtype in HALF_DTYPES else x
+
+
 def as_mask(mask: Tensor, prefix: str) -> Tensor:
     """Return a mask as truth values; of integers all but 0 are true, as in OneFlow.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from oneflow.base.dtype import HALF_DTYPES, Category, float32
+from oneflow.base.dtype import Category
 from oneflow.functional import return_types
 from oneflow.functional.creation.factory_functions import eye
 from oneflow.functional.linalg.decompositions import cholesky
@@ -21,7 +21,7 @@ from oneflow.functional.shape.concat import cat
 from oneflow.functional.shape.strided_views import adjoint as conjugate_transposed
 from oneflow.primitives.operators import lapack as p, linalg as matrices
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import cast_to, require_tensor
+from oneflow.tensor.operands import cast_to, require_tensor, widened
 from oneflow.tensor.tensor import Tensor
 
 _A = {"A": "input"}
@@ -281,7 +281,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     """
     require_tensor(input, "linalg.matrix_exp")
     dtype = input._value.spec.dtype
-    wide = cast_to(input, float32) if dtype in HALF_DTYPES else input
+    wide = widened(input)
     require_matrices("linalg.matrix_exp", wide, square=True)
     result = call(p.matrix_exp, wide)
     return result if wide is input else cast_to(result, dtype)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from oneflow.base.dtype import Category, DType, float32, real_dtype
+from oneflow.base.dtype import Category, DType, real_dtype
 from oneflow.base.shape import broadcast_shapes, is_several, wrap_dim, wrap_dims
 from oneflow.functional.reduce.sums import reduced_dims
 from oneflow.functional.registry import function
@@ -17,7 +17,7 @@ from oneflow.primitives.operators.distance import euclidean_distances, largest_s
 from oneflow.primitives.operators.elementwise import abs_, ne, sign, where
 from oneflow.primitives.operators.statistics import norm as any_norm, norm2
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import cast_to, require_tensor
+from oneflow.tensor.operands import cast_to, require_tensor, widened
 from oneflow.tensor.tensor import Tensor
 
 Order = float | str
@@ -100,9 +100,7 @@ def vector_norm(
         return call(reduction, call(abs_, x), **keep)
     if x.dtype.is_complex:
         x = call(abs_, x)
-    # Powers and sums of half precision need more of it.
-    wide = cast_to(x, float32) if real.itemsize < 4 else x
-    return cast_to(call(any_norm, wide, float(ord), **keep), real)
+    return cast_to(call(any_norm, widened(x), float(ord), **keep), real)
 
 
 @function(namespace="linalg", keyword_aliases={"A": "input"})
@@ -417,6 +415,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim}")
     slice_dim = wrap_dim(dim, input.ndim)
     others = [axis for axis in range(input.ndim) if axis != slice_dim]
-    norms = vector_norm(input, p, others, True)
+    slices = widened(input)
+    norms = vector_norm(slices, p, others, True)
     scales = maxnorm / (norms + _RENORM_EPSILON)
-    return input * scales.where(norms > maxnorm, 1.0).to(input.dtype)
+    return cast_to(slices * scales.where(norms > maxnorm, 1.0).to(slices.dtype), input.dtype)

@@ -21,6 +21,7 @@ from oneflow.primitives.operators.pool import max_pool, max_pool_with_indices, w
 from oneflow.primitives.operators.reduce import mean
 from oneflow.primitives.operators.resample import Resampling, adaptive_max_pool, resample
 from oneflow.tensor.call import call
+from oneflow.tensor.operands import cast_to, widened
 from oneflow.tensor.tensor import Tensor
 
 
@@ -101,7 +102,8 @@ def adaptive_average(input: Tensor, output_size: Any, data_format: str, count: i
     if set(sizes) == {1}:
         output = call(mean, input, dims=dims, keepdim=True)
     elif windows is not None:
-        output = call(div, call(window_sum, input, **windows), math.prod(windows["kernel"]))
+        sums = call(window_sum, widened(input), **windows)
+        output = cast_to(call(div, sums, math.prod(windows["kernel"])), input.dtype)
     else:
         output = input
         for dim, size in zip(dims, sizes, strict=True):

@@ -20,6 +20,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import division, elementwise as e, pool as p
 from oneflow.primitives.operators.creation import ones
 from oneflow.tensor.call import call, wrap
+from oneflow.tensor.operands import cast_to, widened
 from oneflow.tensor.tensor import Tensor
 
 
@@ -310,7 +311,8 @@ def average_pool(
 ) -> Tensor:
     """Average over windows of `count` spatial dimensions; see `avg_pool2d`."""
     name = f"avg_pool{count}d"
-    input, was_unbatched = batched(input, count, name)
+    dtype = input.dtype
+    input, was_unbatched = batched(widened(input), count, name)
     require_elements(name, input.spec.shape)
     dims = spatial_dims(count, data_format)
     windows = window_attributes(name, input, dims, kernel_size, stride, padding, 1, ceil_mode)
@@ -319,10 +321,8 @@ def average_pool(
     if divisor_override is not None:
         divisor_override = as_integer(divisor_override, "divisor_override")
     divisor = divisor_override or _divisor(input, windows, count_include_pad)
-    is_integer = input._value.spec.dtype.category < Category.FLOAT
-    return unbatched(
-        call(division.trunc_divide if is_integer else e.div, sums, divisor), was_unbatched
-    )
+    divide = division.trunc_divide if dtype.category < Category.FLOAT else e.div
+    return unbatched(cast_to(call(divide, sums, divisor), dtype), was_unbatched)
 
 
 def _divisor(input: Tensor, windows: dict[str, Any], count_include_pad: bool) -> Any:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.base import cluster
-from oneflow.base.dtype import HALF_DTYPES, float32
 from oneflow.distributed.differentiable import sum_over_processes
 from oneflow.functional.nn.normalization import affine, shaped, update_running
 from oneflow.functional.nn.padding import pad
 from oneflow.functional.shape.concat import cat
 from oneflow.primitives.operators import norm
 from oneflow.primitives.operators.creation import full_float
-from oneflow.primitives.operators.elementwise import cast
 from oneflow.primitives.operators.reduce import sum_
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call, wrap
+from oneflow.tensor.operands import widened
 from oneflow.tensor.tensor import Tensor
 
 
@@ -70,8 +69,7 @@ def _moments_of_processes(input: Tensor, ranks: tuple[int, ...]) -> tuple[Tensor
         mean, variance = call(norm.moments, input, dims=dims)
     else:
         # Zeros that depend on the input: the backward pass is one of all processes.
-        wide = call(cast, input, dtype=float32) if input.dtype in HALF_DTYPES else input
-        mean = variance = call(sum_, wide, dims=dims, keepdim=True)
+        mean = variance = call(sum_, widened(input), dims=dims, keepdim=True)
     counts = wrap(full_float(float(count), shape=(1,), dtype=mean.dtype, device=mean.device))
     own = cat(
         [call(reshape, statistic, shape=(channels,)) for statistic in (mean, variance)] + [counts]

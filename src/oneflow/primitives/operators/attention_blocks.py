@@ -23,9 +23,15 @@ from oneflow.primitives.operators.attention_kernels import (
     kernel_backward,
     kernel_forward,
 )
-from oneflow.primitives.operators.lax_functions import as_type, kept_max, kept_sum, part, replaced
+from oneflow.primitives.operators.lax_functions import (
+    as_type,
+    kept_max,
+    kept_sum,
+    part,
+    replaced,
+    wide,
+)
 from oneflow.primitives.operators.random import below, random_bits
-from oneflow.primitives.operators.softmax import wide
 from oneflow.primitives.shard_index import ShardIndex
 
 # Without the whole matrix a causal mask can be used: these parts of the queries see fewer keys.

@@ -17,7 +17,7 @@ from oneflow.base.dtype import float32
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.elementwise import cast, div
-from oneflow.primitives.operators.lax_functions import kept_max, kept_sum, replaced
+from oneflow.primitives.operators.lax_functions import kept_max, kept_sum, replaced, wide
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
@@ -28,15 +28,10 @@ def _class_dim(x) -> int:
     return 1 if x.ndim > 1 else 0
 
 
-def _wide(x):
-    """Half precision computes in single precision."""
-    return x.astype(jnp.float32) if x.dtype.itemsize < 4 else x
-
-
 def _along_classes(weight, x):
     shape = [1] * x.ndim
     shape[_class_dim(x)] = weight.shape[0]
-    return weight.reshape(shape)
+    return wide(weight).reshape(shape)
 
 
 def _labels(x, target, ignore_index):
@@ -113,17 +108,17 @@ def _backward_axes(operation: Operation) -> Axes:
 
 
 def _cross_entropy(x, target, smoothing, *weight, reduction: str, ignore_index: int, smooth: bool):
-    wide = _wide(x)
+    scores = wide(x)
     dim = _class_dim(x)
-    labels, not_ignored = _labels(wide, target, ignore_index)
-    label_weights = _label_weights(wide, labels, not_ignored, weight)
-    top = lax.stop_gradient(_finite_top(wide, dim))
-    lse = lax.add(lax.log(kept_sum(lax.exp(lax.sub(wide, top)), (dim,))), top)
-    losses = lax.mul(label_weights, lax.sub(lse, _at_labels(wide, labels, dim)))
+    labels, not_ignored = _labels(scores, target, ignore_index)
+    label_weights = _label_weights(scores, labels, not_ignored, weight)
+    top = lax.stop_gradient(_finite_top(scores, dim))
+    lse = lax.add(lax.log(kept_sum(lax.exp(lax.sub(scores, top)), (dim,))), top)
+    losses = lax.mul(label_weights, lax.sub(lse, _at_labels(scores, labels, dim)))
     losses = replaced(losses, lax.bitwise_not(not_ignored), 0)
     if smooth:
-        weights = _along_classes(weight[0], wide) if weight else 1
-        uniform_loss = jnp.sum(weights * (lse - wide), axis=dim, keepdims=True) / x.shape[dim]
+        weights = _along_classes(weight[0], scores) if weight else 1
+        uniform_loss = jnp.sum(weights * (lse - scores), axis=dim, keepdims=True) / x.shape[dim]
         losses = (1 - smoothing) * losses + jnp.where(not_ignored, smoothing * uniform_loss, 0)
     if reduction == "none":
         return jnp.squeeze(losses, dim).astype(x.dtype)
@@ -134,18 +129,18 @@ def _cross_entropy(x, target, smoothing, *weight, reduction: str, ignore_index: 
 def _cross_entropy_backward(
     g, x, target, smoothing, *weight, reduction: str, ignore_index: int, smooth: bool
 ):
-    wide = _wide(x)
+    scores = wide(x)
     dim = _class_dim(x)
-    labels, not_ignored = _labels(wide, target, ignore_index)
-    label_weights = _label_weights(wide, labels, not_ignored, weight)
+    labels, not_ignored = _labels(scores, target, ignore_index)
+    label_weights = _label_weights(scores, labels, not_ignored, weight)
     scale = jnp.expand_dims(g, dim) if reduction == "none" else g
     scale = scale / jnp.sum(label_weights) if reduction == "mean" else scale
-    powers = lax.exp(lax.sub(wide, _finite_top(wide, dim)))
+    powers = lax.exp(lax.sub(scores, _finite_top(scores, dim)))
     share = lax.div(powers, kept_sum(powers, (dim,)))
     hit = lax.eq(lax.broadcasted_iota(labels.dtype, x.shape, dim), labels)
     slope = lax.mul(label_weights, lax.sub(share, hit.astype(share.dtype)))
     if smooth:
-        weights = _along_classes(weight[0], wide) if weight else jnp.ones((), wide.dtype)
+        weights = _along_classes(weight[0], scores) if weight else jnp.ones((), scores.dtype)
         total = jnp.sum(weights) if weight else x.shape[dim]
         slope = (1 - smoothing) * slope + smoothing / x.shape[dim] * (total * share - weights)
     return jnp.where(not_ignored, scale * slope, 0).astype(x.dtype)
@@ -294,10 +289,10 @@ def _cross_entropy_probabilities(
     """`count` is the number of samples that a mean divides by, if `x` has only a part of them."""
     dim = _class_dim(x)
     classes = x.shape[dim]
-    scores = _wide(x)
+    scores = wide(x)
     shifted = scores - lax.stop_gradient(jnp.max(scores, axis=dim, keepdims=True))
     log_probs = shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis=dim, keepdims=True))
-    target_probs = _wide(target) * (1 - smoothing) + smoothing / classes
+    target_probs = wide(target) * (1 - smoothing) + smoothing / classes
     weights = _along_classes(weight[0], x) if weight else 1
     losses = -jnp.sum(weights * target_probs * log_probs, axis=dim)
     if reduction == "none":

@@ -11,6 +11,7 @@ from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators import kinks, loops
 from oneflow.primitives.operators.elementwise import direction_of
+from oneflow.primitives.operators.lax_functions import as_type, wide
 from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.operators.shape import transpose
@@ -28,7 +29,8 @@ _MANY_PAIRS = 2**14
 
 
 def safe_norm(x, p: float, dim: int, keepdim: bool):
-    """The p-norm of `x` along `dim`, a real number."""
+    """The p-norm of `x` along `dim`: real numbers, of half precision in single precision."""
+    x = wide(x)
     size = kinks.absolute(x)
     if p == 0:
         return jnp.sum((x != 0).astype(size.dtype), dim, keepdims=keepdim)
@@ -56,9 +58,10 @@ def _at_least(x, limit):
 
 def _cosine_similarity(x, y, eps, *, dim: int):
     x_unit, y_unit = (
-        quotient(vector, _at_least(safe_norm(vector, 2, dim, True), eps)) for vector in (x, y)
+        quotient(vector, _at_least(safe_norm(vector, 2, dim, True), eps))
+        for vector in (wide(x), wide(y))
     )
-    return jnp.sum(x_unit * y_unit, dim)
+    return as_type(jnp.sum(x_unit * y_unit, dim), x.dtype)
 
 
 cosine_similarity = primitive(
@@ -70,7 +73,7 @@ cosine_similarity = primitive(
 
 
 def _pairwise_distance(x, y, eps, *, p: float, keepdim: bool):
-    return safe_norm(x - y + eps, p, -1, keepdim)
+    return as_type(safe_norm(wide(x) - wide(y) + eps, p, -1, keepdim), x.real.dtype)
 
 
 pairwise_distance = primitive(
@@ -98,24 +101,20 @@ largest_size.gradient(x=lambda g, x, out: _largest_size_x(g, x, out))
 # --- distances of all pairs, of rows ``[..., m, k]`` and ``[..., n, k]``
 
 
-def _wide(x):
-    return x.astype(jnp.promote_types(x.dtype, jnp.float32))
-
-
 def _euclidean_distances(x, y):
-    differences = _wide(x)[..., :, None, :] - _wide(y)[..., None, :, :]
+    differences = wide(x)[..., :, None, :] - wide(y)[..., None, :, :]
     return jnp.sqrt(jnp.sum(differences * differences, -1)).astype(x.dtype)
 
 
 def _slopes(g, out):
     """The gradients in the distances, divided by these: 0 where rows are equal."""
     is_zero = out == 0
-    return jnp.where(is_zero, 0, _wide(g) / jnp.where(is_zero, 1, _wide(out)))
+    return jnp.where(is_zero, 0, wide(g) / jnp.where(is_zero, 1, wide(out)))
 
 
 def _euclidean_distances_gradient(g, x, y, out):
     """The gradient in `x`; that in `y` is the same with its rows first."""
-    differences = _wide(x)[..., :, None, :] - _wide(y)[..., None, :, :]
+    differences = wide(x)[..., :, None, :] - wide(y)[..., None, :, :]
     return jnp.sum(_slopes(g, out)[..., None] * differences, -2).astype(x.dtype)
 
 
@@ -150,7 +149,7 @@ euclidean_distances.gradient(_euclidean_distances_rule)
 
 def _by_feature(x, y):
     """A function of the number of a feature: its differences, ``[..., m, n]``."""
-    x, y = (materialize_array(jnp.moveaxis(_wide(rows), -1, 0)) for rows in (x, y))
+    x, y = (materialize_array(jnp.moveaxis(wide(rows), -1, 0)) for rows in (x, y))
 
     def differences(number):
         of_x, of_y = (lax.dynamic_index_in_dim(rows, number, 0, False) for rows in (x, y))
@@ -181,7 +180,7 @@ def _euclidean_distances_on_cpu(x, y):
         return total + of_feature * of_feature
 
     shape = (*x.shape[:-1], y.shape[-2])
-    zeros = jnp.zeros(shape, _wide(x).dtype)
+    zeros = jnp.zeros(shape, wide(x).dtype)
     return jnp.sqrt(loops.fori_loop(0, x.shape[-1], add, zeros)).astype(x.dtype)
 
 
@@ -204,14 +203,16 @@ def _euclidean_distances_gradient_on_cpu(g, x, y, out):
 
 
 def _unit_vectors(x, eps, *, p: float, dim: int):
-    return quotient(x, kinks.at_least(safe_norm(x, p, dim, True), eps.real))
+    return as_type(quotient(wide(x), kinks.at_least(safe_norm(x, p, dim, True), eps.real)), x.dtype)
 
 
 unit_vectors = primitive("unit_vectors", _unit_vectors, axes=free_dims("dim"))
 
 
 def _l2_normalize(x, eps, *, dim: int):
-    return quotient(x, jnp.sqrt(kinks.at_least(jnp.sum(x * x, dim, keepdims=True), eps)))
+    vectors = wide(x)
+    squares = kinks.at_least(jnp.sum(vectors * vectors, dim, keepdims=True), eps)
+    return as_type(quotient(vectors, jnp.sqrt(squares)), x.dtype)
 
 
 l2_normalize = primitive(
@@ -222,13 +223,15 @@ l2_normalize = primitive(
 def _weight_of_norm(direction, size, *, dim: int | None):
     """`direction` scaled so that its slices along `dim` (None: the whole) have norms `size`."""
     others = tuple(other for other in range(direction.ndim) if other != dim)
-    norms = jnp.sqrt(jnp.sum(direction * direction, others, keepdims=True))
-    return direction * quotient(size, norms)
+    vectors = wide(direction)
+    norms = jnp.sqrt(jnp.sum(vectors * vectors, others, keepdims=True))
+    return as_type(vectors * quotient(wide(size), norms), direction.dtype)
 
 
 def _slice_norms(x, *, dim: int | None):
     others = tuple(other for other in range(x.ndim) if other != dim)
-    return jnp.sqrt(jnp.sum(x * x, others, keepdims=dim is not None))
+    squares = jnp.square(wide(x))
+    return as_type(jnp.sqrt(jnp.sum(squares, others, keepdims=dim is not None)), x.dtype)
 
 
 def _slice_axes(operation: Operation) -> Axes:
@@ -253,10 +256,11 @@ def _power_iteration(matrix, u, v, eps, *, steps: int):
     def unit(x):
         return quotient(x, jnp.maximum(jnp.sqrt(jnp.sum(x * x)), eps))
 
+    dtype, matrix, u, v = matrix.dtype, wide(matrix), wide(u), wide(v)
     for _ in range(steps):
         v = unit(matrix.T @ u)
         u = unit(matrix @ v)
-    return u, v
+    return as_type(u, dtype), as_type(v, dtype)
 
 
 power_iteration = primitive("power_iteration", _power_iteration, differentiable=False)

@@ -20,7 +20,7 @@ import numpy as np
 from jax import lax
 
 from oneflow.base.device import DEVICE_TYPES
-from oneflow.base.dtype import DType
+from oneflow.base.dtype import HALF_DTYPES, DType, float32
 from oneflow.primitives.operators import complex_special_values as special_values, exponential
 from oneflow.primitives.operators.complex_special_values import Function, Parts, completed
 from oneflow.primitives.operators.lax_functions import is_true
@@ -122,6 +122,12 @@ def _cast(x, *, dtype: DType):
 
 cast = primitive("cast", _cast, elementwise=True, linear=converted)
 cast.gradient(x=lambda g, x_spec: cast(g, dtype=x_spec.dtype))
+
+
+def wide_value(x):
+    """As `lax_functions.wide`, of a value."""
+    return cast(x, dtype=float32) if x.spec.dtype in HALF_DTYPES else x
+
 
 conj = exact(
     "conj",

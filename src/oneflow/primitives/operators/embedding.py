@@ -10,6 +10,7 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators import loops
 from oneflow.primitives.operators.distance import safe_norm
 from oneflow.primitives.operators.indexing import out_of_range, require_elements
+from oneflow.primitives.operators.lax_functions import as_type, wide
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.shard_index import ShardIndex
@@ -97,9 +98,11 @@ embedding.gradient(indices=None, weight=_weight_gradient)
 
 def _limit_rows(weight, indices, max_norm, *, norm_type: float):
     """`weight` with the rows looked up scaled down to norm `max_norm` where they are longer."""
-    norms = safe_norm(weight, norm_type, -1, True)
+    rows = wide(weight)
+    norms = safe_norm(rows, norm_type, -1, True)
     used = jnp.zeros((weight.shape[0], 1), bool).at[indices.reshape(-1)].set(True, mode="drop")
-    return jnp.where(used & (norms > max_norm), weight * (max_norm / (norms + 1e-7)), weight)
+    limited = jnp.where(used & (norms > max_norm), rows * (max_norm / (norms + 1e-7)), rows)
+    return as_type(limited, weight.dtype)
 
 
 limit_rows = primitive("limit_rows", _limit_rows, differentiable=False)
@@ -135,13 +138,14 @@ def _embedding_bag(
         return jnp.zeros((0, weight.shape[1]), rows.dtype)
     if mode == "max":
         return _first_largest(rows, mask, bag, bag_count)
+    rows = wide(rows)
     if factors:
-        rows = rows * factors[0][:, None]
+        rows = rows * wide(factors[0])[:, None]
     total = jax.ops.segment_sum(jnp.where(mask, rows, 0), bag, bag_count)
     if mode == "sum":
-        return total
+        return as_type(total, weight.dtype)
     counts = jax.ops.segment_sum(mask.astype(rows.dtype), bag, bag_count)
-    return quotient(total, jnp.maximum(counts, 1))
+    return as_type(quotient(total, jnp.maximum(counts, 1)), weight.dtype)
 
 
 def _bag_linearity(operation: Operation) -> Linearity:

@@ -89,6 +89,11 @@ def as_type(x: Any, dtype: Any) -> Any:
     return x if x.dtype == dtype else lax.convert_element_type(x, dtype)
 
 
+def wide(x: Any) -> Any:
+    """Half precision as single precision, which holds its squares and the sums of many terms."""
+    return lax.convert_element_type(x, np.float32) if is_half(x.dtype) else x
+
+
 def full_of(x: Any, number: float) -> Any:
     """An array like `x`, full of a number."""
     return lax.broadcast_in_dim(np.asarray(number, x.dtype), x.shape, ())

@@ -14,6 +14,7 @@ from jax import lax
 from oneflow.primitives.operators import kinks
 from oneflow.primitives.operators.distance import safe_norm
 from oneflow.primitives.operators.elementwise import elementwise, mul
+from oneflow.primitives.operators.lax_functions import as_type, wide
 from oneflow.primitives.operators.rounding import hidden, quotient
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.traits import Precision
@@ -203,12 +204,12 @@ hinge_embedding = elementwise(
 
 
 def _cosine_embedding(x, y, target, margin):
-    tiny = 1e-12
+    tiny, dtype = 1e-12, x.dtype
+    x, y = wide(x), wide(y)
     squares = (jnp.sum(x * x, -1) + tiny) * (jnp.sum(y * y, -1) + tiny)
     cosine = jnp.sum(x * y, -1) / jnp.sqrt(squares)
-    return jnp.where(target == 1, 1 - cosine, 0) + jnp.where(
-        target == -1, _hinge(cosine - margin), 0
-    )
+    different = jnp.where(target == -1, _hinge(cosine - margin), 0)
+    return as_type(jnp.where(target == 1, 1 - cosine, 0) + different, dtype)
 
 
 cosine_embedding = primitive(
@@ -221,13 +222,15 @@ cosine_embedding = primitive(
 
 
 def _triplet_margin(anchor, positive, negative, margin, eps, *, p: float, swap: bool):
+    dtype = anchor.real.dtype
+    anchor, positive, negative = wide(anchor), wide(positive), wide(negative)
     near = safe_norm(anchor - positive + eps, p, -1, False)
     negative_distance = safe_norm(anchor - negative + eps, p, -1, False)
     if swap:
         negative_distance = jnp.minimum(
             negative_distance, safe_norm(positive - negative + eps, p, -1, False)
         )
-    return _hinge(margin.real + near - negative_distance)
+    return as_type(_hinge(margin.real + near - negative_distance), dtype)
 
 
 triplet_margin = primitive(

@@ -18,7 +18,7 @@ from oneflow.base.dtype import DType, float32
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators import lax_functions
 from oneflow.primitives.operators.channels_last import ChannelsLast, moved_dims
-from oneflow.primitives.operators.elementwise import add, cast, mul, rsqrt, square, sub
+from oneflow.primitives.operators.elementwise import add, cast, mul, rsqrt, square, sub, wide_value
 from oneflow.primitives.operators.lax_functions import as_type, kept_sum, size_in
 from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.operators.reduce import mean as mean_of, sum_to
@@ -26,11 +26,6 @@ from oneflow.primitives.operators.rounding import hidden
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, broadcast_free_dims, elementwise_axes
 from oneflow.primitives.traits import Decomposition, Fusion, Precision
-
-
-def _wide(x):
-    """`x` in the type that it is computed in."""
-    return x.astype(jnp.float32) if x.dtype in (jnp.float16, jnp.bfloat16) else x
 
 
 def _same_rank(operation) -> ChannelsLast | None:
@@ -49,7 +44,7 @@ def _same_rank(operation) -> ChannelsLast | None:
 
 def _moments(x, *, dims: tuple[int, ...]):
     """Mean and biased variance over `dims`."""
-    x = _wide(x)
+    x = lax_functions.wide(x)
     total = kept_sum(x, dims)
     count = hidden(lax.broadcast(size_in(x.dtype, _count(x, dims)), total.shape))
     mean = lax.div(hidden(total), count)
@@ -58,14 +53,9 @@ def _moments(x, *, dims: tuple[int, ...]):
 
 
 def _moments_of_sums(x, *, dims: tuple[int, ...]):
-    x = _wide_value(x)
+    x = wide_value(x)
     mean = mean_of(x, dims=dims, keepdim=True)
     return mean, mean_of(square(sub(x, mean)), dims=dims, keepdim=True)
-
-
-def _wide_value(x):
-    """As `_wide`, of a value."""
-    return cast(x, dtype=float32) if x.spec.dtype.itemsize < 4 else x
 
 
 moments = primitive(
@@ -87,7 +77,7 @@ def _moments_on_cpu(x, *, dims: tuple[int, ...]):
     to it. Layer norm of 8 x 128 x 768 takes 0.26 ms of 0.34, group norm of 8 x 8 x 8 x 32 x 32 0.31
     of 0.50, instance norm of 4 x 32 x 56 x 56 0.14 of 0.28.
     """
-    rows, along = _joined(_wide(x), dims)
+    rows, along = _joined(lax_functions.wide(x), dims)
     total = kept_sum(rows, along)
     count = hidden(lax.broadcast(size_in(rows.dtype, _count(x, dims)), total.shape))
     mean = materialize_array(lax.div(hidden(total), count))
@@ -151,7 +141,7 @@ def _normalize_gradient(dy, x, mean, variance, weight, eps, *, dims: tuple[int, 
     Where the weight does not vary along a reduced dimension, sums over it are shared with the
     weight's gradient.
     """
-    dtype, g, x = x.dtype, _wide(dy), _wide(x)
+    dtype, g, x = x.dtype, lax_functions.wide(dy), lax_functions.wide(x)
     shape = (1,) * (x.ndim - jnp.ndim(weight)) + tuple(jnp.shape(weight))
     wide = jnp.reshape(weight, shape)
     rstd = lax.rsqrt(lax_functions.add(variance, eps))
@@ -205,8 +195,8 @@ def _shape(weight) -> tuple[int, ...]:
 def _normalize_gradient_of_sums(dy, x, mean, variance, weight, eps, *, dims: tuple[int, ...]):
     """As `_normalize_gradient`, which explains it."""
     center, variance = attach_moments(x, mean, variance, dims=dims)
-    g, rstd = _wide_value(dy), rsqrt(add(variance, eps))
-    h = mul(sub(_wide_value(x), center), rstd)
+    g, rstd = wide_value(dy), rsqrt(add(variance, eps))
+    h = mul(sub(wide_value(x), center), rstd)
     weighted = mul(g, weight)
     g_mean = mean_of(weighted, dims=dims, keepdim=True)
     gh_mean = mean_of(mul(weighted, h), dims=dims, keepdim=True)
@@ -248,7 +238,7 @@ def _normalize_gradient_on_cpu(dy, x, mean, variance, weight, eps, *, dims: tupl
     takes 36 ms. Where the weight varies within what is normalised, as in layers, weighted sums are
     products with it.
     """
-    dtype, g, x = x.dtype, _wide(dy), _wide(x)
+    dtype, g, x = x.dtype, lax_functions.wide(dy), lax_functions.wide(x)
     shape = (1,) * (x.ndim - jnp.ndim(weight)) + tuple(jnp.shape(weight))
     wide = jnp.reshape(weight, shape)
     rstd = materialize_array(lax.rsqrt(lax_functions.add(variance, eps)))
@@ -284,7 +274,7 @@ def _are_rows(shape: tuple[int, ...], full: tuple[int, ...], dims: tuple[int, ..
 def _normalize_rule(g, x, mean, variance, weight, eps, dims, wanted):
     dx, grad_weight, grad_bias = normalize_gradient(g, x, mean, variance, weight, eps, dims=dims)
     if wanted[4] and not _shape(weight):
-        grad_bias = _wide_value(g)  # where it arrives it is summed to the shape of the bias
+        grad_bias = wide_value(g)  # where it arrives it is summed to the shape of the bias
     return [
         dx if wanted[0] else None,
         None,
@@ -307,7 +297,7 @@ def _second_gradient(dx, grad_weight, grad_bias, dy, x, weight, eps, *, dims: tu
     def first(dy, x, weight):
         return _normalize_gradient(dy, x, *_moments(x, dims=dims), weight, eps, dims=dims)
 
-    weight = jnp.asarray(weight, _wide(x).dtype)
+    weight = jnp.asarray(weight, lax_functions.wide(x).dtype)
     return jax.vjp(first, dy, x, weight)[1]((dx, grad_weight, grad_bias))
 
 
@@ -332,7 +322,7 @@ normalize_gradient.gradient(_normalize_gradient_rule)
 
 def _normalize_fixed(x, mean, variance, weight, bias, eps):
     scale = lax_functions.mul(lax.rsqrt(lax_functions.add(variance, eps)), weight)
-    centered = lax_functions.sub(_wide(x), mean)
+    centered = lax_functions.sub(lax_functions.wide(x), mean)
     return as_type(lax_functions.add(lax_functions.mul(centered, scale), bias), x.dtype)
 
 

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.primitives.operators.lax_functions import as_type, wide
 from oneflow.primitives.registry import primitive
 
 Pair = tuple[int, ...]  # height and width
@@ -73,11 +74,12 @@ def _fold(x, *, size: Pair, kernel: Pair, dilation: Pair, padding: Pair, stride:
     257 ms so, and 2.3 as blocks.
     """
     channels = x.shape[1] // (kernel[0] * kernel[1])
+    dtype, x = x.dtype, wide(x)
     image = jax.ShapeDtypeStruct((x.shape[0], channels, *size), x.dtype)
     settings = {"kernel": kernel, "dilation": dilation, "padding": padding, "stride": stride}
     columns = _blocks if _are_disjoint_windows(kernel, dilation, stride) else _parts
     (result,) = jax.linear_transpose(lambda y: columns(y, **settings), image)(x)
-    return result
+    return as_type(result, dtype)
 
 
 unfold = primitive("unfold_windows", _unfold, axes="n c _ _ -> n c _", linear=("x",))

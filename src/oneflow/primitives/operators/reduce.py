@@ -12,8 +12,23 @@ from jax import lax
 from oneflow.base.dtype import DType
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators.elementwise import cast, div, eq, isnan, logical_not, ne
-from oneflow.primitives.operators.lax_functions import count_true, index_dtype, is_true, sum_in
+from oneflow.primitives.operators.elementwise import (
+    cast,
+    div,
+    eq,
+    isnan,
+    logical_not,
+    ne,
+    wide_value,
+)
+from oneflow.primitives.operators.lax_functions import (
+    as_type,
+    count_true,
+    index_dtype,
+    is_true,
+    sum_in,
+    wide,
+)
 from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.operators.shape import broadcast_to, kept_shape, reshape
@@ -148,16 +163,19 @@ def _nansum(x, *, dims: tuple[int, ...], keepdim: bool = False):
 
 
 def _nanmean(x, *, dims: tuple[int, ...], keepdim: bool = False):
+    total = _nansum(wide(x), dims=dims, keepdim=keepdim)
     count = count_true(~jnp.isnan(x), dims, keepdim)
-    return quotient(_nansum(x, dims=dims, keepdim=keepdim), count.astype(x.dtype))
+    return as_type(quotient(total, count.astype(total.dtype)), x.dtype)
 
 
 nansum = primitive("nansum", _nansum, axes=reduced_axes(is_sum=True))
 
 
 def _nanmean_of_sums(x, *, dims: tuple[int, ...], keepdim: bool = False):
+    x, dtype = wide_value(x), x.spec.dtype
     numbers = cast(logical_not(isnan(x)), dtype=x.spec.dtype)
-    return div(nansum(x, dims=dims, keepdim=keepdim), sum_(numbers, dims=dims, keepdim=keepdim))
+    total, count = nansum(x, dims=dims, keepdim=keepdim), sum_(numbers, dims=dims, keepdim=keepdim)
+    return cast(div(total, count), dtype=dtype)
 
 
 nanmean = primitive(

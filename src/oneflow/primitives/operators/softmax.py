@@ -8,16 +8,11 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.operators.lax_functions import as_type, kept_max, kept_sum
+from oneflow.primitives.operators.lax_functions import as_type, kept_max, kept_sum, wide
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.shard_index import ShardIndex, global_index
 from oneflow.primitives.sharding.axes import elementwise_axes, free_dims
 from oneflow.primitives.traits import Positional, Precision
-
-
-def wide(x):
-    """Half precision as single precision: sums of many terms need it."""
-    return x.astype(jnp.float32) if x.dtype.itemsize < 4 else x
 
 
 def _shifted(x, dim: int):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.base.dtype import float32
+from oneflow.base.dtype import HALF_DTYPES
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators import sort_cpu
 from oneflow.primitives.operators.complex import real_part
@@ -26,8 +26,9 @@ from oneflow.primitives.operators.elementwise import (
     square,
     sub,
     where,
+    wide_value,
 )
-from oneflow.primitives.operators.lax_functions import count_true, index_dtype
+from oneflow.primitives.operators.lax_functions import as_type, count_true, index_dtype, wide
 from oneflow.primitives.operators.reduce import (
     count_of,
     expanded,
@@ -51,43 +52,66 @@ from oneflow.primitives.traits import Decomposition, Precision
 
 def _centered(x, dims: tuple[int, ...]):
     """`x` less its mean, in single precision at least."""
-    wide = x.astype(jnp.float32) if x.dtype.itemsize < 4 else x
-    return wide - quotient(jnp.sum(wide, axis=dims, keepdims=True), count_of(x.shape, dims))
+    x = wide(x)
+    return x - quotient(jnp.sum(x, axis=dims, keepdims=True), count_of(x.shape, dims))
 
 
 def _degrees(shape: tuple[int, ...], dims: tuple[int, ...], correction: float) -> float:
     return max(count_of(shape, dims) - correction, 0)
 
 
-def _var(x, *, dims: tuple[int, ...], correction: float, keepdim: bool = False):
-    distance = _centered(x, dims)
-    squares = (distance * jnp.conj(distance)).real if jnp.iscomplexobj(x) else distance * distance
-    total = jnp.sum(squares, axis=dims, keepdims=keepdim)
-    result = quotient(total, _degrees(x.shape, dims, correction))
-    return result if jnp.iscomplexobj(x) else result.astype(x.dtype)
+def _squared_sizes(x):
+    return (x * jnp.conj(x)).real if jnp.iscomplexobj(x) else x * x
+
+
+def _wide_var(x, *, dims: tuple[int, ...], correction: float, keepdim: bool = False):
+    total = jnp.sum(_squared_sizes(_centered(x, dims)), axis=dims, keepdims=keepdim)
+    return quotient(total, _degrees(x.shape, dims, correction))
+
+
+def _var(x, **attributes):
+    return as_type(_wide_var(x, **attributes), x.real.dtype)
+
+
+def _wide_var_gradient(g, x, *, dims: tuple[int, ...], correction: float):
+    factor = 2 / jnp.asarray(_degrees(x.shape, dims, correction), g.dtype)
+    return expanded(g * factor, x.shape, dims) * _centered(x, dims)
 
 
 def _var_gradient(g, x, *, dims: tuple[int, ...], correction: float):
-    factor = 2 / jnp.asarray(_degrees(x.shape, dims, correction), g.dtype)
-    return expanded(g * factor, x.shape, dims) * _centered(x, dims).astype(x.dtype)
+    return as_type(_wide_var_gradient(wide(g), x, dims=dims, correction=correction), x.dtype)
 
 
-def _std(x, *, dims: tuple[int, ...], correction: float, keepdim: bool = False):
-    return jnp.sqrt(_var(x, dims=dims, correction=correction, keepdim=keepdim))
+def _std(x, **attributes):
+    return as_type(jnp.sqrt(_wide_var(x, **attributes)), x.real.dtype)
 
 
 def _std_gradient(g, x, out, *, dims: tuple[int, ...], correction: float):
-    scaled = jnp.where(out == 0, 0, g / (2 * jnp.where(out == 0, 1, out))).astype(g.dtype)
-    return _var_gradient(scaled, x, dims=dims, correction=correction)
+    slope = _wide_var_gradient(_over_norm(g, out), x, dims=dims, correction=correction)
+    return as_type(slope / 2, x.dtype)
 
 
-def _var_of_sums(x, *, dims: tuple[int, ...], correction: float, keepdim: bool = False):
-    half = x.spec.dtype.itemsize < 4
-    wide = cast(x, dtype=float32) if half else x
-    squares = _squares(sub(wide, mean(wide, dims=dims, keepdim=True)))
+def _over_norm(g, norm):
+    """The gradient divided by a norm; 0 where that is 0."""
+    g, norm = wide(g), wide(norm)
+    is_zero = norm == 0
+    return as_type(jnp.where(is_zero, 0, g / jnp.where(is_zero, 1, norm)), g.dtype)
+
+
+def _wide_var_of_sums(x, *, dims: tuple[int, ...], correction: float, keepdim: bool = False):
+    x = wide_value(x)
+    squares = _squares(sub(x, mean(x, dims=dims, keepdim=True)))
     degrees = float(_degrees(x.spec.shape, dims, correction))
-    result = div(sum_(squares, dims=dims, keepdim=keepdim), degrees)
-    return cast(result, dtype=x.spec.dtype) if half else result
+    return div(sum_(squares, dims=dims, keepdim=keepdim), degrees)
+
+
+def _as_real_of(x, result):
+    """A wide result as the real dtype that belongs to `x`."""
+    return cast(result, dtype=x.spec.dtype) if x.spec.dtype in HALF_DTYPES else result
+
+
+def _var_of_sums(x, **attributes):
+    return _as_real_of(x, _wide_var_of_sums(x, **attributes))
 
 
 def _squares(x):
@@ -100,8 +124,8 @@ def root(x):
     return drop_if(sqrt(where(zero, 1.0, x)), zero)
 
 
-def _std_of_sums(x, *, dims: tuple[int, ...], correction: float, keepdim: bool = False):
-    return root(_var_of_sums(x, dims=dims, correction=correction, keepdim=keepdim))
+def _std_of_sums(x, **attributes):
+    return _as_real_of(x, root(_wide_var_of_sums(x, **attributes)))
 
 
 var = primitive(
@@ -129,15 +153,12 @@ std.gradient(
 
 
 def _norm2(x, *, dims: tuple[int, ...], keepdim: bool = False):
-    squares = (x * jnp.conj(x)).real if jnp.iscomplexobj(x) else x * x
-    wide = jnp.float32 if squares.dtype.itemsize < 4 else squares.dtype
-    return jnp.sqrt(jnp.sum(squares, axis=dims, keepdims=keepdim, dtype=wide)).astype(squares.dtype)
+    total = jnp.sum(_squared_sizes(wide(x)), axis=dims, keepdims=keepdim)
+    return as_type(jnp.sqrt(total), x.real.dtype)
 
 
 def _norm2_gradient(g, x, out, *, dims: tuple[int, ...]):
-    zero = out == 0
-    scaled = jnp.where(zero, 0, g / jnp.where(zero, 1, out)).astype(g.dtype)
-    return expanded(scaled, x.shape, dims) * x
+    return as_type(expanded(_over_norm(g, out), x.shape, dims) * wide(x), x.dtype)
 
 
 def _norm(x, order, *, dims: tuple[int, ...], keepdim: bool = False):
@@ -156,11 +177,7 @@ def _norm_gradient(g, x, order, out, *, dims: tuple[int, ...]):
 
 
 def _norm2_of_sums(x, *, dims: tuple[int, ...], keepdim: bool = False):
-    squares = _squares(x)
-    dtype = squares.spec.dtype
-    wide = float32 if dtype.itemsize < 4 else dtype
-    result = root(sum_(squares, dims=dims, keepdim=keepdim, dtype=wide))
-    return result if wide is dtype else cast(result, dtype=dtype)
+    return _as_real_of(x, root(sum_(_squares(wide_value(x)), dims=dims, keepdim=keepdim)))
 
 
 norm2 = primitive(
