@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import io
 import warnings
 from types import ModuleType
 from typing import Any
@@ -181,6 +182,62 @@ def _class_with_steps_of_its_own(library):
                     p.data.sub_(group["lr"] / state["step"] * p.grad.sign())
 
     return Signs
+
+
+def test_counts_that_are_numbers_stay_numbers():
+    theirs, ours = (lib.optim.Adafactor([weights(lib)], lr=0.1) for lib in (torch, flow))
+    for parameter in theirs.param_groups[0]["params"]:
+        parameter.grad = torch.ones(3)
+    for _ in range(3):
+        theirs.step()
+    saved = theirs.state_dict()
+    assert isinstance(saved["state"][0]["step"], torch.Tensor)
+    buffer = io.BytesIO()
+    torch.save(saved, buffer)
+    buffer.seek(0)
+    ours.load_state_dict(flow.load(buffer))
+    (state,) = ours.state.values()
+    assert type(state["step"]) is int
+    assert state["step"] == 3
+
+
+def test_optimizers_of_users_do_not_share_the_tensors_that_they_load():
+    signs = _class_with_steps_of_its_own(flow)
+    weight = weights(flow)
+    weight.grad = flow.ones(3)
+    first, second = signs([weight]), signs([weight])
+    first.step()
+    saved = first.state_dict()
+    for optimizer in (first, second):
+        optimizer.load_state_dict(saved)
+        optimizer.step()
+    assert saved["state"][0]["step"].item() == 1
+    assert [loaded.state[weight]["step"].item() for loaded in (first, second)] == [2, 2]
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_state_that_cannot_be_taken_changes_nothing(is_late):
+    """PyTorch keeps its groups only if `__setstate__` fails before the base class has taken it."""
+    for library in (flow,) if is_late else BOTH:
+        base = _class_with_steps_of_its_own(library)
+
+        class Refusing(base):
+            def __setstate__(self, state, base=base):
+                if is_late:
+                    base.__setstate__(self, state)
+                raise ValueError("refused")
+
+        weight = weights(library)
+        weight.grad = library.ones(3)
+        optimizer, other = Refusing([weight]), base([weight], lr=0.125)
+        for stepped in (optimizer, other, other):
+            stepped.step()
+        with pytest.raises(ValueError, match="refused"):
+            optimizer.load_state_dict(other.state_dict())
+        assert optimizer.param_groups[0]["lr"] == 0.5
+        assert "completed" not in optimizer.param_groups[0]
+        assert optimizer.param_groups[0]["params"][0] is weight
+        assert optimizer.state[weight]["step"].item() == 1
 
 
 def test_optimizers_of_users_keep_tensors_of_steps_and_complete_what_is_loaded():

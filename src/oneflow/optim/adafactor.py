@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from oneflow.base.limits import finfo
 from oneflow.differentiation.grad_mode import no_grad
@@ -44,6 +44,8 @@ class Adafactor(Optimizer):
         >>> round(w[0, 0].item(), 4)
         0.9
     """
+
+    _has_number_counts: ClassVar[bool] = True
 
     @accept_common_keywords
     def __init__(

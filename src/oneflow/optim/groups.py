@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
@@ -166,3 +167,47 @@ def check_range(name: str, value: float, low: float, high: float = float("inf"))
     if not low <= value or not (value < high or value == high == float("inf")):
         bounds = f"at least {low}" if high == float("inf") else f"in [{low}, {high})"
         raise ValueError(f"Invalid {name}: {value}; it must be {bounds}")
+
+
+def saved_parameters(
+    groups: Sequence[dict[str, Any]], saved: Sequence[dict[str, Any]]
+) -> dict[Any, Tensor]:
+    """The parameters by the numbers that they have in saved groups.
+
+    Args:
+        groups: the optimizer's.
+        saved: those of a state dict.
+
+    Raises:
+        ValueError: they differ in number or size.
+    """
+    if len(saved) != len(groups):
+        raise ValueError(
+            "loaded state dict has a different number of parameter groups: "
+            f"{len(saved)}, the optimizer has {len(groups)}"
+        )
+    parameters: dict[Any, Tensor] = {}
+    for index, (group, saved_group) in enumerate(zip(groups, saved, strict=True)):
+        count, saved_count = len(group["params"]), len(saved_group["params"])
+        if count != saved_count:
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of "
+                f"optimizer's group: {saved_count} in group {index}, {count} here"
+            )
+        parameters.update(zip(saved_group["params"], group["params"], strict=True))
+    return parameters
+
+
+@contextlib.contextmanager
+def unchanged_by_failures(optimizer: Any) -> Iterator[None]:
+    """Give an optimizer its groups and state of before again if what runs inside raises."""
+    state, groups = optimizer.state, optimizer.param_groups
+    options = [dict(group) for group in groups]
+    try:
+        yield
+    except BaseException:
+        optimizer.state, optimizer.param_groups = state, groups
+        for group, options_of_group in zip(groups, options, strict=True):
+            group.clear()
+            group.update(options_of_group)
+        raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from oneflow.differentiation.grad_mode import enable_grad, no_grad
 from oneflow.optim.groups import ParamsT, check_range, with_scaled_lr
@@ -48,6 +48,8 @@ class LBFGS(Optimizer):
         >>> [round(each, 3) for each in w.tolist()]
         [1.0, 2.0]
     """
+
+    _has_number_counts: ClassVar[bool] = True
 
     @accept_common_keywords
     def __init__(

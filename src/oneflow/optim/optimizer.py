@@ -35,7 +35,9 @@ from oneflow.optim.groups import (
     check_clipping,
     copied_state,
     loaded_options,
+    saved_parameters,
     states_of_parameters,
+    unchanged_by_failures,
     with_scaled_lr,
 )
 from oneflow.optim.hooks import OptimizerHooks, complete_step
@@ -128,6 +130,8 @@ class Optimizer(GraphSchedule, OptimizerHooks, SuggestsKeywords):
     _common_options: Mapping[str, Any] = {}
     # The counts of each parameter, with the numbers from which they start.
     _counts: ClassVar[dict[str, float]] = {"step": 0}
+    # Loaded counts become Python numbers; classes of users may keep them as tensors.
+    _has_number_counts: ClassVar[bool] = False
 
     @keyword_aliases(params="parameters", defaults="options")
     def __init__(self, parameters: ParamsT, options: dict[str, Any]) -> None:
@@ -141,6 +145,8 @@ class Optimizer(GraphSchedule, OptimizerHooks, SuggestsKeywords):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if "_initial_state" in cls.__dict__:
+            cls._has_number_counts = True
         if "step" in cls.__dict__:
             cls.step = complete_step(cls.__dict__["step"])
 
@@ -433,30 +439,18 @@ class Optimizer(GraphSchedule, OptimizerHooks, SuggestsKeywords):
         given_state = self._replaced_by_hooks("load_state_dict_pre", dict(state_dict))
         state_dict = from_oneflow_layout(given_state)
         saved = state_dict["param_groups"]
-        if len(saved) != len(self.param_groups):
-            raise ValueError(
-                "loaded state dict has a different number of parameter groups: "
-                f"{len(saved)}, the optimizer has {len(self.param_groups)}"
-            )
-        parameters_by_index: dict[Any, Tensor] = {}
-        for index, (group, saved_group) in enumerate(zip(self.param_groups, saved, strict=True)):
-            count, saved_count = len(group["params"]), len(saved_group["params"])
-            if count != saved_count:
-                raise ValueError(
-                    "loaded state dict contains a parameter group that doesn't match the size of "
-                    f"optimizer's group: {saved_count} in group {index}, {count} here"
-                )
-            parameters_by_index.update(zip(saved_group["params"], group["params"], strict=True))
+        parameters_by_index = saved_parameters(self.param_groups, saved)
         states: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         for key, values in state_dict["state"].items():
             owner = parameters_by_index.get(key)
             if owner is not None:
                 values = {n: self._convert_state(n, value, owner) for n, value in values.items()}
             states[key if owner is None else owner] = values
+        with unchanged_by_failures(self):
+            for group, saved_group in zip(self.param_groups, saved, strict=True):
+                group.update(loaded_options(saved_group))
+            self.__setstate__({"state": states, "param_groups": self.param_groups})
         self._counts_before = {}  # no step's counts are taken back from these
-        for group, saved_group in zip(self.param_groups, saved, strict=True):
-            group.update(loaded_options(saved_group))
-        self.__setstate__({"state": states, "param_groups": self.param_groups})
         self._call_hooks("load_state_dict_post")
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
@@ -474,9 +468,8 @@ class Optimizer(GraphSchedule, OptimizerHooks, SuggestsKeywords):
         if not isinstance(value, Tensor):
             return value
         if name in self._counts:
-            if type(self)._initial_state is Optimizer._initial_state:
-                return value.clone()
-            return type(self._counts[name])(value.item())
+            number_type = type(self._counts[name])
+            return number_type(value.item()) if self._has_number_counts else value.clone()
         dtype = owner.dtype if value.dtype.category >= Category.FLOAT else value.dtype
         spec = unwrap(owner).spec
         if spec.sbp is None and value.is_local:
