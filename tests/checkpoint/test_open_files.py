@@ -49,3 +49,34 @@ def test_plain_files_one_after_another():
     file.seek(0)
     loaded = [flow.load(file) for _ in range(3)]
     assert [(number, x.tolist()) for number, x in loaded] == [(0, []), (1, [1]), (2, [1, 1])]
+
+
+class _Counting(io.BytesIO):
+    """A file that counts the bytes that are read of it."""
+
+    count = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        content = super().read(size)
+        self.count += len(content)
+        return content
+
+
+def test_each_plain_file_is_read_once():
+    written = io.BytesIO()
+    for _ in range(20):
+        torch.save(torch.ones(1000), written, _use_new_zipfile_serialization=False)
+    file = _Counting(b"before" + written.getvalue())
+    file.seek(len(b"before"))
+    for _ in range(20):
+        assert flow.load(file).sum().item() == 1000
+    assert file.count < 1.5 * len(written.getvalue())
+    assert file.read() == b""
+
+
+def test_a_plain_file_that_ends_early():
+    written = io.BytesIO()
+    torch.save(torch.ones(1000), written, _use_new_zipfile_serialization=False)
+    file = io.BytesIO(written.getvalue()[:-8])
+    with pytest.raises(RuntimeError, match="the file ends early"):
+        flow.load(file)

@@ -11,6 +11,7 @@ import math
 import sys
 import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -54,11 +55,13 @@ def load_stream(file: BinaryIO, head: bytes, restore_location: Callable[[Device]
         head: the first bytes of the content.
         restore_location: returns the device for a saved device.
     """
-    content = io.BytesIO(head + file.read())
-    loaded = load(content, "the data", restore_location)
-    if not head.startswith(_ZIP_HEAD) and file.seekable():
-        file.seek(content.tell() - len(content.getbuffer()), io.SEEK_CUR)
-    return loaded
+    if head.startswith(_ZIP_HEAD) or not file.seekable():
+        return load(io.BytesIO(head + file.read()), "the data", restore_location)
+    start = file.seek(-len(head), io.SEEK_CUR)
+    end = file.seek(0, io.SEEK_END)
+    file.seek(start)
+    with _errors("the data"):
+        return _read_legacy(file, end, restore_location)
 
 
 def load(file: BinaryIO, label: str, restore_location: Callable[[Device], Device]) -> Any:
@@ -76,8 +79,12 @@ def load(file: BinaryIO, label: str, restore_location: Callable[[Device], Device
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
     reader = _read_archive if head.startswith(_ZIP_HEAD) else _read_legacy
-    with load_errors(label, "it is a damaged or incomplete PyTorch file, or no PyTorch file"):
+    with _errors(label):
         return reader(file, size, restore_location)
+
+
+def _errors(label: str) -> AbstractContextManager[None]:
+    return load_errors(label, "it is a damaged or incomplete PyTorch file, or no PyTorch file")
 
 
 # --- the two kinds of file
@@ -145,7 +152,8 @@ def _byte_order(archive: zipfile.ZipFile, folder: str) -> str:
     return archive.read(name).decode() if name in archive.namelist() else "little"
 
 
-def _read_legacy(file: BinaryIO, size: int, restore_location: Callable) -> Any:
+def _read_legacy(file: BinaryIO, end: int, restore_location: Callable) -> Any:
+    """The object at the place where a file stands, which ends at `end`."""
     storages: dict[str, TorchStorage] = {}
 
     def persistent(reference: Any) -> TorchStorage:
@@ -155,7 +163,8 @@ def _read_legacy(file: BinaryIO, size: int, restore_location: Callable) -> Any:
         kind, key, device = _named_storage(reference)
         return storages.setdefault(key, TorchStorage(kind, device, b""))
 
-    reader = PickleReader(file, _Builder(restore_location, Budget(size)).table(), persistent)
+    budget = Budget(end - file.tell())
+    reader = PickleReader(file, _Builder(restore_location, budget).table(), persistent)
     magic, protocol, system = reader.read(), reader.read(), reader.read()
     if magic != _LEGACY_MAGIC or protocol != 1001 or not system["little_endian"]:
         raise ValueError("it does not begin as PyTorch's files do")
@@ -163,7 +172,7 @@ def _read_legacy(file: BinaryIO, size: int, restore_location: Callable) -> Any:
     for key in reader.read():
         count = int.from_bytes(file.read(8), "little")
         length = count * storages[key].dtype.itemsize
-        if length > size - file.tell():
+        if length > end - file.tell():
             raise ValueError("the file ends early")
         storages[key].content = file.read(length)
     return finished(result)
