@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
+import pickle
 from functools import partial
 from typing import Any
 
@@ -15,6 +17,7 @@ import torch.nn.attention.bias
 import torch.utils.checkpoint
 
 from oneflow import mock_torch
+from oneflow.mock_torch.pytorch.distributed.algorithms._checkpoint import checkpoint_wrapper
 
 _WRAPPERS = "torch.distributed.algorithms._checkpoint.checkpoint_wrapper"
 
@@ -35,6 +38,11 @@ def test_settings_of_compilers_are_kept(name: str) -> None:
         assert (getattr(settings, first), settings.a_setting_of_some_version) == (True, 5)
         with settings.patch(first, None):
             assert getattr(settings, first) is None
+        if "inductor" in name:
+            before = settings.triton.cudagraphs
+            with settings.patch({"triton.cudagraphs": True}):
+                assert settings.triton.cudagraphs is True
+            assert settings.triton.cudagraphs == before
     assert (getattr(settings, first), settings.a_setting_of_some_version) == (False, 3)
     assert settings.patch(first, 7)(lambda: getattr(settings, first))() == 7
     del settings.a_setting_of_some_version
@@ -144,15 +152,18 @@ def test_wrapped_modules_are_torchs(policy: str) -> None:
     assert outcomes[0] == outcomes[1]
 
 
-@pytest.mark.parametrize("is_function", [True, False])
-def test_policies_of_fsdp_choose_modules(is_function: bool) -> None:
+@pytest.mark.parametrize("kind", ["function", "object", "size"])
+def test_policies_of_fsdp_choose_modules(kind: str) -> None:
     kinds = []
     for path in ("torch", "mock"):
         find = importlib.import_module if path == "torch" else in_place_of
         wrap = find("torch.distributed.fsdp.wrap")
 
         def policy(layers: Any, wrap: Any = wrap) -> dict[str, Any]:
-            if is_function:
+            if kind == "size":  # the sequence within has 12 elements, the layer before it 9
+                function = partial(wrap.size_based_auto_wrap_policy, min_num_params=10)
+                return {"auto_wrap_policy": function}
+            if kind == "function":
                 chosen = {layers.Linear}
                 function = partial(wrap.transformer_auto_wrap_policy, transformer_layer_cls=chosen)
                 return {"auto_wrap_policy": function}
@@ -162,6 +173,63 @@ def test_policies_of_fsdp_choose_modules(is_function: bool) -> None:
         kinds.append([type(module).__name__ for module in model.modules()])
     assert kinds[0] == kinds[1]
     assert "CheckpointWrapper" in kinds[1]
+
+
+def test_wrapped_modules_run_again_and_offloaded_ones_do_not() -> None:
+    outcomes = []
+    for path in ("torch", "mock"):
+        find = importlib.import_module if path == "torch" else in_place_of
+        library, wrappers = find("torch"), find(_WRAPPERS)
+        runs: list[str] = []
+
+        class Within(library.nn.Module):
+            def forward(self, x: Any, runs: list[str] = runs) -> Any:
+                runs.append("forward")
+                return x.exp().sin()
+
+        for wrap in (lambda module: module, wrappers.checkpoint_wrapper):
+            wrap(Within())(library.ones(2, requires_grad=True)).sum().backward()
+            runs.append("end")
+        outcomes.append(runs)
+    assert outcomes[0] == outcomes[1] == ["forward", "end", "forward", "forward", "end"]
+
+
+def test_offloaded_modules_keep_what_they_save_on_the_host(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    layers, saved = in_place_of("torch").nn, []
+    opened = checkpoint_wrapper.save_on_cpu
+
+    def save_on_cpu(pin_memory: bool) -> Any:
+        saved.append(pin_memory)
+        return opened(pin_memory=pin_memory)
+
+    monkeypatch.setattr(checkpoint_wrapper, "save_on_cpu", save_on_cpu)
+    layer = layers.Linear(2, 1)
+    checkpoint_wrapper.offload_wrapper(layer)(in_place_of("torch").ones(2)).backward()
+    assert saved == [True]
+    assert layer.weight.grad.tolist() == [[1, 1]]
+
+
+def test_ranges_that_are_started_are_in_profiles() -> None:
+    with mock_torch.enable():
+        import torch
+
+        with torch.profiler.profile() as profile:
+            started = torch.cuda.nvtx.range_start("a range")
+            torch.ones(2).exp().tolist()
+            torch.cuda.nvtx.range_end(started)
+    assert "a range" in {event.key for event in profile.key_averages()}
+
+
+def test_a_sharded_gradient_scaler_takes_torchs_arguments() -> None:
+    path = "torch.distributed.fsdp.sharded_grad_scaler"
+    theirs, ours = (find(path).ShardedGradScaler for find in (importlib.import_module, in_place_of))
+    assert ours.__name__ == theirs.__name__
+    names = list(inspect.signature(theirs).parameters)
+    assert list(inspect.signature(ours).parameters) == names
+    made = [scaler("cpu", 8.0, 0.25, 4.0, 3, process_group=None) for scaler in (theirs, ours)]
+    assert made[0].state_dict() == made[1].state_dict()
 
 
 @pytest.mark.parametrize("policy", [[], lambda ctx, op, *args, **kwargs: None])
@@ -182,6 +250,38 @@ def test_selective_checkpoints_have_the_same_gradients(policy: Any) -> None:
             create_selective_checkpoint_contexts(3)
 
 
+def test_checkpoints_refuse_what_torchs_do() -> None:
+    for find in (importlib.import_module, in_place_of):
+        library, module = find("torch"), find("torch.utils.checkpoint")
+        x = library.ones(2, requires_grad=True)
+        aten = library.ops.aten
+        module.create_selective_checkpoint_contexts([aten.mm.default])
+        for operator in (aten.mm, library.mm, 3):
+            with pytest.raises(ValueError, match=r"aten\.mm\.default|OpOverload"):
+                module.create_selective_checkpoint_contexts([operator])
+        options: tuple[dict[str, Any], ...] = (
+            {"context_fn": lambda m=module: m.noop_context_fn()},
+            {"debug": True},
+        )
+        for option in options:
+            with pytest.raises(ValueError, match="use_reentrant=False"):
+                module.checkpoint(library.exp, x, use_reentrant=True, **option)
+        noop = {"context_fn": module.noop_context_fn}
+        y = module.checkpoint(library.exp, x, use_reentrant=True, **noop)
+        assert y.requires_grad
+        names = [policy.name for policy in module.CheckpointPolicy]
+        assert names.index("PREFER_CPU_OFFLOAD") == 5
+
+
+def test_a_module_for_pickles_needs_trust(tmp_path: Any) -> None:
+    for find in (importlib.import_module, in_place_of):
+        library, file = find("torch"), tmp_path / "saved"
+        library.save({"a": 1}, file)
+        with pytest.raises(RuntimeError, match="pickle_module"):
+            library.load(file, pickle_module=pickle, weights_only=True)
+        assert library.load(file, pickle_module=pickle, weights_only=False) == {"a": 1}
+
+
 def test_exceptions_are_recorded(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     messages = []
     for find in (importlib.import_module, in_place_of):
@@ -195,6 +295,14 @@ def test_exceptions_are_recorded(tmp_path: Any, monkeypatch: pytest.MonkeyPatch)
                 raise ValueError(f"{value} is negative")
             return value
 
+        @record
+        def leave(code: Any) -> None:
+            raise SystemExit(code)
+
+        assert leave(0) is None
+        for code in (None, 1, "text"):
+            with pytest.raises(SystemExit):
+                leave(code)
         assert main(3) == 3
         assert not file.exists()
         with pytest.raises(ValueError, match="-1 is negative"):

@@ -72,3 +72,19 @@ def test_other_models_are_refused(export, name, value):
         export(flow.nn.ReLU(), flow.ones(2), **{name: value})
     with pytest.raises(TypeError, match="opset"):
         export(flow.nn.ReLU(), flow.ones(2), opset=13)
+
+
+def test_modes_of_training_have_names(export):
+    with mock.enable():
+        modes = importlib.import_module("torch").onnx.TrainingMode
+    assert {mode.name: int(mode) for mode in modes} == {
+        name: int(mode) for name, mode in torch.onnx.TrainingMode.__members__.items()
+    }
+    layer = flow.nn.Sequential(flow.nn.Dropout(0.5), flow.nn.ReLU())
+    kinds = {
+        mode.name: [node.op_type for node in program.model_proto.graph.node]
+        for mode in modes
+        for program in [export(layer, flow.ones(2), training=mode, opset_version=13)]
+    }
+    assert kinds["EVAL"] == ["Relu"]
+    assert kinds["TRAINING"] == kinds["PRESERVE"] != kinds["EVAL"]

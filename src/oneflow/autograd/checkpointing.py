@@ -119,12 +119,19 @@ class _Collector:
         return self.values[packed]
 
 
+def noop_context_fn() -> tuple[AbstractContextManager, AbstractContextManager]:
+    """Return two contexts that change nothing."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
     use_reentrant: bool | None = None,
     preserve_rng_state: bool = True,
-    context_fn: Callable[[], tuple[AbstractContextManager, AbstractContextManager]] | None = None,
+    context_fn: Callable[[], tuple[AbstractContextManager, AbstractContextManager]] = (
+        noop_context_fn
+    ),
     determinism_check: str = "default",
     debug: bool = False,
     early_stop: bool = True,
@@ -148,7 +155,8 @@ def checkpoint(
         What `function` returns.
 
     Raises:
-        ValueError: there is no such `determinism_check`.
+        ValueError: there is no such `determinism_check`; or `context_fn` or `debug` is given with
+            ``use_reentrant=True``, as in PyTorch.
         CheckpointError: in the backward pass: the function saved other tensors when it ran again.
 
     Example:
@@ -163,8 +171,12 @@ def checkpoint(
         raise ValueError(
             f"determinism_check should be one of 'default' and 'none', but got {determinism_check}"
         )
+    if use_reentrant and (context_fn is not noop_context_fn or debug):
+        raise ValueError(
+            "`context_fn` and `debug` need `use_reentrant=False`, got `use_reentrant=True`"
+        )
     check = determinism_check == "default"
-    contexts = (contextlib.nullcontext(),) * 2 if context_fn is None else context_fn()
+    contexts = context_fn()
     segment = _Segment(function, args, kwargs, preserve_rng_state, check, contexts[1])
     try:
         with packing(segment), contexts[0]:

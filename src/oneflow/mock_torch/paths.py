@@ -82,18 +82,12 @@ _ROWS = (
         "torch.distributed.tensor",
         "DTensor DeviceMesh Partial Placement Replicate Shard distribute_tensor init_device_mesh",
     ),
-    ("torch.distributed.fsdp.sharded_grad_scaler", "oneflow.amp", "ShardedGradScaler=GradScaler"),
     (
         "torch.distributed.tensor.device_mesh",
         "torch.distributed.tensor",
         "DeviceMesh init_device_mesh",
     ),
     ("torch.distributed.constants", "torch.distributed", "default_pg_timeout"),
-    (
-        "torch.distributed._tensor",
-        "torch.distributed.tensor",
-        "DTensor DeviceMesh Partial Placement Replicate Shard distribute_tensor init_device_mesh",
-    ),
     (
         "torch.distributed._tensor.experimental",
         "torch.distributed.tensor.experimental",

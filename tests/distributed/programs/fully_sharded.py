@@ -20,6 +20,7 @@ NAMES = (
     "torch",
     "torch.distributed.fsdp",
     "torch.distributed.fsdp.wrap",
+    "torch.distributed.fsdp.sharded_grad_scaler",
     "torch.distributed.device_mesh",
     "torch.distributed.tensor",
     "torch.utils.checkpoint",
@@ -35,12 +36,13 @@ def libraries():
         "gloo", f"tcp://127.0.0.1:{port[0]}", rank=rank, world_size=size
     )
     for find in (lambda name: __import__(name, fromlist=["_"]), in_place_of):
-        library, fsdp, wrap, mesh, tensor, checkpoint = map(find, NAMES)
+        library, fsdp, wrap, scaler, mesh, tensor, checkpoint = map(find, NAMES)
         yield SimpleNamespace(
             torch=library,
             nn=library.nn,
             fsdp=fsdp,
             wrap=wrap,
+            scaler=scaler.ShardedGradScaler,
             mesh=mesh.init_device_mesh,
             tensor=tensor,
             checkpoint=checkpoint.checkpoint,
@@ -344,7 +346,24 @@ def meshes(library):
     }
 
 
+def scaling(library):
+    """All ranks skip a step if the gradients of one are not finite."""
+    scaler = library.scaler("cpu", init_scale=4.0, growth_interval=2)
+    weight = library.nn.Parameter(library.torch.ones(2))
+    optimizer, found = library.torch.optim.SGD([weight], lr=0.5), []
+    for bad in (None, 0, 1, None, None):
+        scaler.scale(weight.sum())
+        weight.grad = library.torch.full((2,), np.inf if rank == bad else 4.0)
+        scaler.step(optimizer)
+        scaler.update()
+        found.append([*weight.tolist(), scaler.get_scale()])
+    assert found[0] == [*found[1][:2], 4.0]
+    assert found[2] == [*found[0][:2], 1.0]
+    return found
+
+
 ROWS = (
+    scaling,
     strategies,
     precision,
     accumulation,

@@ -7,6 +7,7 @@ to who reads them.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,7 +19,7 @@ class Changes(contextlib.ContextDecorator):
 
     Args:
         module: the module with the settings, by its name in PyTorch.
-        values: the values by name.
+        values: the values by name, which for one of a group is as `triton.cudagraphs`.
     """
 
     def __init__(self, module: str, values: Mapping[str, Any]) -> None:
@@ -26,15 +27,21 @@ class Changes(contextlib.ContextDecorator):
         self._before: list[dict[str, Any]] = []
 
     def __enter__(self) -> None:
-        settings = MODULE_IN_PLACE.value(self._module)
-        self._before.append({name: getattr(settings, name) for name in self._values})
-        for name, value in self._values.items():
-            setattr(settings, name, value)
+        places = {name: self._place(name) for name in self._values}
+        self._before.append({name: getattr(*place) for name, place in places.items()})
+        self._set(self._values)
 
     def __exit__(self, *exception: object) -> None:
-        settings = MODULE_IN_PLACE.value(self._module)
-        for name, value in self._before.pop().items():
-            setattr(settings, name, value)
+        self._set(self._before.pop())
+
+    def _set(self, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():
+            setattr(*self._place(name), value)
+
+    def _place(self, name: str) -> tuple[Any, str]:
+        """The module or group of settings that has a setting, and its name there."""
+        *groups, last = name.split(".")
+        return functools.reduce(getattr, groups, MODULE_IN_PLACE.value(self._module)), last
 
 
 def patching(module: str) -> Callable[..., Changes]:

@@ -73,8 +73,14 @@ def load(
         pickle_load_args: accepted.
 
     Raises:
-        RuntimeError: the file is damaged, or holds objects and is not trusted.
+        RuntimeError: the file is damaged, or holds objects and is not trusted; or a
+            `pickle_module` is given for a file that is not.
     """
+    if weights_only and pickle_module is not None:
+        raise RuntimeError(
+            "`pickle_module` reads only files that are trusted: give it without `weights_only`, or "
+            "with `weights_only=False`"
+        )
     trusted = weights_only is False or (weights_only is None and pickle_module is not None)
     if callable(map_location) and not isinstance(map_location, flow.device):
         map_location = _of_saved_device(map_location)

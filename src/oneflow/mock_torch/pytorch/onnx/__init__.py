@@ -2,6 +2,7 @@
 
 from oneflow.mock_torch.pytorch.onnx.exporting import (
     ONNXProgram as ONNXProgram,
+    TrainingMode as TrainingMode,
     export as export,
 )
 from oneflow.mock_torch.pytorch.onnx.symbolic_registry import (
@@ -12,6 +13,7 @@ from oneflow.mock_torch.pytorch.onnx.symbolic_registry import (
 __all__ = [
     "ONNXProgram",
     "TensorProtoDataType",
+    "TrainingMode",
     "export",
     "register_custom_op_symbolic",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import os
 from typing import Any
 
@@ -37,6 +38,14 @@ _WITHOUT_EFFECT = frozenset(
         "verify",
     ]
 )
+
+
+class TrainingMode(enum.IntEnum):
+    """Values of `training`: the mode of the modules that are exported."""
+
+    EVAL = 0
+    PRESERVE = 1
+    TRAINING = 2
 
 
 class ONNXProgram:
@@ -101,4 +110,4 @@ def export(model: Any, args: Any = (), f: Any = None, **options: Any) -> ONNXPro
     return None
 
 
-__all__ = ["ONNXProgram", "export"]
+__all__ = ["ONNXProgram", "TrainingMode", "export"]

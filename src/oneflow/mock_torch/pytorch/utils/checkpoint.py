@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from oneflow.autograd.checkpointing import noop_context_fn
+from oneflow.mock_torch.pytorch.aten import OpOverload
+from oneflow.mock_torch.pytorch.library import CustomOpDef
 from oneflow.tensor.tensor import Tensor
 
 DefaultDeviceType = str
@@ -49,11 +51,6 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
         )
 
 
-def noop_context_fn() -> tuple[Any, Any]:
-    """Return two contexts that change nothing."""
-    return contextlib.nullcontext(), contextlib.nullcontext()
-
-
 class CheckpointPolicy(enum.Enum):
     """Answers of a policy of selective checkpointing: to keep the result of an operator, or not."""
 
@@ -62,6 +59,7 @@ class CheckpointPolicy(enum.Enum):
     MUST_RECOMPUTE = 2
     PREFER_RECOMPUTE = 3
     MUST_CPU_OFFLOAD = 4
+    PREFER_CPU_OFFLOAD = 5
 
 
 class SelectiveCheckpointContext:
@@ -94,6 +92,8 @@ def create_selective_checkpoint_contexts(
 
     Raises:
         TypeError: `policy_fn_or_list` is neither.
+        ValueError: something in the list is not one operator, such as
+            ``torch.ops.aten.mm.default``.
 
     Example:
         >>> from functools import partial
@@ -112,6 +112,12 @@ def create_selective_checkpoint_contexts(
             "`policy_fn_or_list` must be a function or a list of operators, "
             f"got {type(policy_fn_or_list).__name__}"
         )
+    for operator in policy_fn_or_list if isinstance(policy_fn_or_list, list) else ():
+        if not isinstance(operator, OpOverload | CustomOpDef):
+            raise ValueError(
+                "`policy_fn_or_list` must hold operators such as `torch.ops.aten.mm.default`, got "
+                f"{operator!r}"
+            )
     return noop_context_fn()
 
 

@@ -9,6 +9,10 @@ from typing import Any
 
 from oneflow import nn
 from oneflow.autograd.graph import save_on_cpu
+from oneflow.mock_torch.pytorch.distributed.fsdp.wrap import (
+    lambda_auto_wrap_policy,
+    wrap_children,
+)
 from oneflow.utils.checkpoint import checkpoint
 
 _CHECKPOINT_WRAPPED_MODULE = "_checkpoint_wrapped_module"
@@ -134,23 +138,9 @@ def apply_activation_checkpointing(
         auto_wrap_policy: says so in the place of `check_fn`, as policies of FSDP do.
     """
     policy = auto_wrap_policy
-    if policy is not None and hasattr(policy, "_run_policy"):
-        chosen = policy._run_policy(model, set(), {})
-        check_fn = chosen.__contains__
-    elif policy is not None:
-        check_fn = functools.partial(policy, recurse=False, nonwrapped_numel=0)
-    _wrap_children(model, checkpoint_wrapper_fn, check_fn)
-
-
-def _wrap_children(
-    module: nn.Module,
-    wrap: Callable[[nn.Module], nn.Module],
-    is_chosen: Callable[[nn.Module], bool],
-) -> None:
-    for name, child in list(module.named_children()):
-        _wrap_children(child, wrap, is_chosen)
-        if is_chosen(child):
-            setattr(module, name, wrap(child))
+    if policy is None:
+        policy = functools.partial(lambda_auto_wrap_policy, lambda_fn=check_fn)
+    wrap_children(model, policy, checkpoint_wrapper_fn, set(), {})
 
 
 def _without_prefix(module: nn.Module, state_dict: dict[str, Any], prefix: str, _: Any) -> None:

@@ -43,6 +43,8 @@ def get_error_handler() -> ErrorHandler:
 def record(fn: Decorated, error_handler: ErrorHandler | None = None) -> Decorated:
     """Let the main function of a process write the exception that ends it.
 
+    It returns None where the function ends the process without an error.
+
     Args:
         fn: the function.
         error_handler: writes the exception; default: to the file that the environment variable
@@ -62,7 +64,9 @@ def record(fn: Decorated, error_handler: ErrorHandler | None = None) -> Decorate
         handler.initialize()
         try:
             return fn(*args, **kwargs)
-        except SystemExit:
+        except SystemExit as end:
+            if end.code == 0:
+                return None
             raise
         except BaseException as exception:
             handler.record_exception(exception)
