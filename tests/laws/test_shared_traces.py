@@ -148,7 +148,7 @@ def test_traces_for_other_sizes_compute_the_same(
     monkeypatch.setattr(trace_cache, "trace", counted)
     count = 0
     for operation in recorded[:_MAX_OPERATIONS]:
-        count += taken_up(operation, operation.primitive.implementation("cpu"), traces)
+        count += taken_up(operation, operation.primitive.traced_implementation("cpu"), traces)
         if operation.primitive.check is not None:
             taken_up(operation, operation.primitive.check, traces)
     assert count or name in NOT_SHARED
