@@ -24,12 +24,12 @@ def every_program_has_a_trial(monkeypatch) -> None:
     monkeypatch.setattr(trial, "_SHORT", 0.0)
 
 
-def slow_down(monkeypatch, owner: object, name: str) -> None:
+def slow_down(monkeypatch, owner: object, name: str, seconds: float = _SECONDS) -> None:
     """Let a function take longer than any small program does."""
     function: Callable = getattr(owner, name)
 
     def run_slowly(*arguments):
-        time.sleep(_SECONDS)
+        time.sleep(seconds)
         return function(*arguments)
 
     monkeypatch.setattr(owner, name, run_slowly)
@@ -63,12 +63,12 @@ def test_a_program_that_is_slower_as_a_whole_runs_op_by_op_on(monkeypatch) -> No
 
 
 def test_a_program_that_lost_its_trial_has_another_one_later(monkeypatch) -> None:
+    slow_down(monkeypatch, eager, "run_cold")
     with monkeypatch.context() as patch:
-        slow_down(patch, Executable, "__call__")
+        slow_down(patch, Executable, "__call__", 4 * _SECONDS)
         run = run_until_decided(71)
     statistics = flow.eager.statistics()
     assert statistics.lost_trials == 1
-    slow_down(monkeypatch, eager, "run_cold")
     for _ in range(trial.RETRY_AFTER * (SETTINGS.hot_after + 2 * trial._RUNS + 2)):
         run()
     COMPILER.wait()

@@ -79,7 +79,13 @@ class DType:
 
 
 class NameOnly(DType):
-    """An element type that no tensor has; programs compare other types with it."""
+    """An element type that no tensor has; programs compare other types with it.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).dtype is flow.tensor_buffer
+        False
+    """
 
     __slots__ = ()
 

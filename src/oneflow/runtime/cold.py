@@ -46,6 +46,10 @@ from oneflow.tuning.while_compiling import limit_blas_threads
 # Bytes of operands and results from which on an instruction is waited for: XLA says only then
 # whether it found the memory.
 _LARGE = 2**26
+# Errors that may mean too little memory. XLA says so with these words, NumPy of an array that no
+# address reaches.
+_TOO_LITTLE = (MemoryError, ValueError, jax.errors.JaxRuntimeError)
+_TOO_LITTLE_TEXTS = ("RESOURCE_EXHAUSTED", "array is too big")
 # Seconds of a product, by estimate, from which on several cores compute it.
 _SHARED_PRODUCT = 0.004
 
@@ -269,12 +273,12 @@ def _run_operation(operation: Operation, operands: list[Any]) -> Any:
     """
     try:
         return _evaluate(operation, operands)
-    except (MemoryError, jax.errors.JaxRuntimeError) as error:
+    except _TOO_LITTLE as error:
         _require_out_of_memory(error)
     gc.collect()  # tensors that only each other's objects refer to
     try:
         return _evaluate(operation, operands)
-    except (MemoryError, jax.errors.JaxRuntimeError) as error:
+    except _TOO_LITTLE as error:
         _require_out_of_memory(error)
         results_text = ", ".join(map(repr, operation.out_specs))
         raise OutOfMemoryError(
@@ -286,7 +290,8 @@ def _run_operation(operation: Operation, operands: list[Any]) -> Any:
 
 def _require_out_of_memory(error: Exception) -> None:
     """Raise an error of an operation that has another reason than too little memory."""
-    if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
+    text = str(error)
+    if not (isinstance(error, MemoryError) or any(words in text for words in _TOO_LITTLE_TEXTS)):
         raise error
 
 
