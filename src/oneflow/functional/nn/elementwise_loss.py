@@ -272,7 +272,7 @@ def kl_div(
     elementwise = call(primitive, *promote_operands((input, target)))
     if reduction == "batchmean":
         return call(p.div, reduced(elementwise, "sum"), input.shape[0])
-    check_reduction(reduction, (*REDUCTIONS, "batchmean"))
+    check_reduction(str(reduction), (*REDUCTIONS, "batchmean"))
     return reduced(elementwise, reduction)
 
 
