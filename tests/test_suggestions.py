@@ -19,7 +19,7 @@ import flowvision
 import oneflow as flow
 import oneflow_onnx
 from oneflow import mock_torch, nn
-from oneflow.base.keywords import SuggestsKeywords
+from oneflow.base.keywords import KeywordSuggestion
 from oneflow.base.suggestions import did_you_mean
 from oneflow.functional.registry import FUNCTIONS
 
@@ -138,7 +138,7 @@ def constructors(root: type) -> Iterator[type]:
 
 
 def test_keywords_of_constructors(sample):
-    found = [c for c in constructors(SuggestsKeywords) if "__init__" in vars(c) and keywords_of(c)]
+    found = [c for c in constructors(KeywordSuggestion) if "__init__" in vars(c) and keywords_of(c)]
     assert {flow.nn.Linear, flow.nn.HuberLoss, flow.optim.SGD, flow.utils.data.DataLoader} < {
         *found
     }

@@ -17,4 +17,4 @@ from oneflow.utils.vision import (
     set_image_backend as set_image_backend,
 )
 
-__suggests_names__ = True
+__suggest_names__ = True

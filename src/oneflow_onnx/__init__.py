@@ -8,4 +8,4 @@ from oneflow.version import __version__ as __version__
 from oneflow_onnx import packages as packages
 
 __all__ = ["__version__"]
-__suggests_names__ = True
+__suggest_names__ = True

@@ -25,8 +25,8 @@ POOLS = {
 
 @pytest.mark.parametrize("name", POOLS)
 def test_channels_may_come_last(name):
-    x = flow.rand(2, 3, 4, 6)
+    x = flow.randperm(144).float().reshape(2, 3, 4, 6)  # their means are exact in any order
     expected = POOLS[name](x)
     assert flow.equal(POOLS[name](x, data_format="channels_first"), expected)
     last = POOLS[name](x.permute(0, 2, 3, 1), data_format="channels_last")
-    assert flow.allclose(last, expected.permute(0, 2, 3, 1), rtol=1e-6, atol=1e-7)
+    assert flow.equal(last, expected.permute(0, 2, 3, 1))

@@ -15,25 +15,25 @@ from oneflow.base.suggestions import did_you_mean
 _IMPORTS = "<frozen importlib._bootstrap>"
 
 
-def failed_import(fullname: str, further_modules: Iterable[str] = ()) -> ImportError | None:
+def failed_import(fullname: str, extra_modules: Iterable[str] = ()) -> ImportError | None:
     """Return the error for the last finder to raise: it does not know a module either.
 
     It has Python's type, names and words, and then the names that are like the one asked for.
 
     Args:
         fullname: the module.
-        further_modules: names of modules of the same package that have no file.
+        extra_modules: names of modules of the same package that have no file.
 
     Returns:
         None if nothing is like it, or if nobody imports it: `importlib.util.find_spec` asks the
         same finders, and says None.
     """
     package_name, _, wanted = fullname.rpartition(".")
-    package, callers = sys.modules.get(package_name), tuple(_importing_functions())
-    if package is None or "_find_and_load_unlocked" not in callers or _is_being_imported(package):
+    package, functions = sys.modules.get(package_name), tuple(_import_functions())
+    if package is None or "_find_and_load_unlocked" not in functions or _is_incomplete(package):
         return None
-    modules = {found.name for found in pkgutil.iter_modules(package.__path__)} | {*further_modules}
-    if "_handle_fromlist" not in callers:
+    modules = {found.name for found in pkgutil.iter_modules(package.__path__)} | {*extra_modules}
+    if "_handle_fromlist" not in functions:
         hint = did_you_mean(wanted, _public(modules))
         text = f"No module named {fullname!r}{hint}"
         return ModuleNotFoundError(text, name=fullname) if hint else None
@@ -43,7 +43,7 @@ def failed_import(fullname: str, further_modules: Iterable[str] = ()) -> ImportE
     return ImportError(f"{text}{hint}", name=package_name, path=path) if hint else None
 
 
-def _importing_functions() -> Iterator[str]:
+def _import_functions() -> Iterator[str]:
     """The functions of Python's import that have called the finder, the innermost first."""
     frame = sys._getframe()
     while frame is not None and frame.f_code.co_filename != _IMPORTS:
@@ -53,7 +53,7 @@ def _importing_functions() -> Iterator[str]:
         frame = frame.f_back
 
 
-def _is_being_imported(package: ModuleType) -> bool:
+def _is_incomplete(package: ModuleType) -> bool:
     return bool(getattr(package.__spec__, "_initializing", False))
 
 

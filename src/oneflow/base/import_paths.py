@@ -112,7 +112,7 @@ _NAMESPACES = {
 _PACKAGES = {name.rpartition(".")[0] for name in _NAMESPACES} & _NAMESPACES.keys()
 
 # Packages beside this one have it where failed imports of their names suggest those that are meant.
-_MARK = "__suggests_names__"
+_MARK = "__suggest_names__"
 
 
 def is_import_path(name: str) -> bool:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from oneflow.base.keywords import suggest_keyword, takes_further
+from oneflow.base.keywords import set_extra_keywords, suggest_keyword
 
 _Function = TypeVar("_Function", bound=Callable)
 
@@ -70,7 +70,7 @@ def keyword_aliases(**names: str) -> Callable[[_Function], _Function]:
                 suggest_keyword(error, function)
                 raise
 
-        takes_further(wrapper, names)
+        set_extra_keywords(wrapper, names)
         return wrapper
 
     return accept

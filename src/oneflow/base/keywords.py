@@ -31,14 +31,14 @@ def suggest_keyword(error: TypeError, function: Callable[..., Any]) -> None:
 class _Make:
     """Makes an object, unless its `__init__` does not have a keyword, and has one like it."""
 
-    def __call__(self, kind: type[SuggestsKeywords], *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, kind: type[KeywordSuggestion], *args: Any, **kwargs: Any) -> Any:
         if kwargs:
             _check_keywords(kind.__init__, kwargs)
-        make = super(SuggestsKeywords, kind).__new__
+        make = super(KeywordSuggestion, kind).__new__
         return make(kind) if make is object.__new__ else make(kind, *args, **kwargs)
 
 
-class SuggestsKeywords:
+class KeywordSuggestion:
     """Base class of classes whose constructors suggest keywords.
 
     Example:
@@ -66,17 +66,17 @@ def _check_keywords(init: Callable[..., Any], given: dict[str, Any]) -> None:
             )
 
 
-def takes_further(wrapper: Callable[..., Any], keywords: Iterable[str]) -> None:
+def set_extra_keywords(wrapper: Callable[..., Any], keywords: Iterable[str]) -> None:
     """Say which keywords a wrapper of a function takes besides the function's own."""
-    setattr(wrapper, "further_keywords", tuple(keywords))  # noqa: B010
+    setattr(wrapper, "extra_keywords", tuple(keywords))  # noqa: B010
 
 
 def _keywords_of(function: Callable[..., Any]) -> tuple[str, ...]:
     """The keywords of a function of Python; none if it takes any, or if nobody knows."""
     wrapped = getattr(function, "__wrapped__", None)
     if wrapped is not None:
-        further, inner = getattr(function, "further_keywords", None), _keywords_of(wrapped)
-        return () if further is None or not inner else (*inner, *further)
+        extra, inner = getattr(function, "extra_keywords", None), _keywords_of(wrapped)
+        return () if extra is None or not inner else (*inner, *extra)
     code = getattr(function, "__code__", None)
     if code is None or code.co_flags & inspect.CO_VARKEYWORDS:
         return ()

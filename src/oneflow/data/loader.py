@@ -11,7 +11,7 @@ from typing import Any, Generic, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 
-from oneflow.base.keywords import SuggestsKeywords
+from oneflow.base.keywords import KeywordSuggestion
 from oneflow.data.collate import default_collate, default_convert, to_tensors
 from oneflow.data.dataset import Dataset, IterableDataset
 from oneflow.data.fetch import EndOfStream, Fetcher
@@ -61,7 +61,7 @@ class _Position:
     exhausted: bool = False
 
 
-class DataLoader(SuggestsKeywords, Generic[T_co]):
+class DataLoader(KeywordSuggestion, Generic[T_co]):
     """Batches of a data set.
 
     Args:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import Any, Self
 
-from oneflow.base.keywords import SuggestsKeywords
+from oneflow.base.keywords import KeywordSuggestion
 from oneflow.base.shape import Size, broadcast_shapes
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.distributions.constraints import Constraint, dependent, is_dependent
@@ -16,7 +16,7 @@ from oneflow.runtime.eager import is_capturing
 from oneflow.tensor.tensor import Tensor
 
 
-class Distribution(SuggestsKeywords):
+class Distribution(KeywordSuggestion):
     """Base of probability distributions.
 
     Args:

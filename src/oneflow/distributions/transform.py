@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Self
 
-from oneflow.base.keywords import SuggestsKeywords
+from oneflow.base.keywords import KeywordSuggestion
 from oneflow.base.shape import Size
 from oneflow.distributions import constraints
 from oneflow.distributions.constraints import Constraint
@@ -15,7 +15,7 @@ from oneflow.distributions.parameters import sum_rightmost
 from oneflow.tensor.tensor import Tensor
 
 
-class Transform(SuggestsKeywords):
+class Transform(KeywordSuggestion):
     """Base of differentiable, invertible functions of values.
 
     Args:

@@ -6,7 +6,7 @@ import functools
 import inspect
 from typing import Any
 
-from oneflow.base.keywords import takes_further
+from oneflow.base.keywords import set_extra_keywords
 
 
 def with_defaults(**defaults: Any) -> Any:
@@ -22,7 +22,7 @@ def with_defaults(**defaults: Any) -> Any:
             missing = {name: default for name, default in defaults.items() if name not in names}
             original(self, *args, **kwargs, **missing)
 
-        takes_further(make, ())
+        set_extra_keywords(make, ())
         kind.__init__ = make
         return kind
 

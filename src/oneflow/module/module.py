@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
 from oneflow.base.change_count import CHANGES, Registry
-from oneflow.base.keywords import SuggestsKeywords
+from oneflow.base.keywords import KeywordSuggestion
 from oneflow.base.traceback import hide_internal_frames
 from oneflow.module.buffer import Buffer
 from oneflow.module.conversion import ConversionMixin
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _STORES = ("_parameters", "_buffers", "_modules")
 
 
-class Module(HooksMixin, ConversionMixin, SuggestsKeywords):
+class Module(HooksMixin, ConversionMixin, KeywordSuggestion):
     """Base class of neural network modules: parameters, buffers and modules inside modules.
 
     Assigning a `Parameter` or another module to an attribute registers it. Define `forward`; call

@@ -17,7 +17,7 @@ import numpy as np
 from oneflow.base.device import Device
 from oneflow.base.dtype import Category
 from oneflow.base.keyword_aliases import keyword_aliases
-from oneflow.base.keywords import SuggestsKeywords, takes_further
+from oneflow.base.keywords import KeywordSuggestion, set_extra_keywords
 from oneflow.base.parameters import parameters_of
 from oneflow.base.placement import Sharding
 from oneflow.base.sbp import NdSbp
@@ -82,11 +82,11 @@ def accept_common_keywords(init: F) -> F:
                 kwargs.pop(name, None)
         init(self, *args, **kwargs)
 
-    takes_further(accept, ("parameters", "differentiable", *_WITHOUT_EFFECT))
+    set_extra_keywords(accept, ("parameters", "differentiable", *_WITHOUT_EFFECT))
     return cast("F", accept)
 
 
-class Optimizer(GraphSchedule, OptimizerHooks, SuggestsKeywords):
+class Optimizer(GraphSchedule, OptimizerHooks, KeywordSuggestion):
     """Base class of all optimizers.
 
     Args:

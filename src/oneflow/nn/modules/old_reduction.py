@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow.base.keyword_aliases import rename_reduction
-from oneflow.base.keywords import takes_further
+from oneflow.base.keywords import set_extra_keywords
 from oneflow.base.parameters import parameters_of
 
 # Arguments that follow `size_average` in PyTorch's old order; elsewhere `reduce` follows it.
@@ -36,5 +36,5 @@ def accept_old_reduction(init: Callable[..., Any]) -> Callable[..., Any]:
         rename_reduction(kwargs)
         init(self, *args, **kwargs)
 
-    takes_further(accept, ("reduce", "size_average"))
+    set_extra_keywords(accept, ("reduce", "size_average"))
     return accept

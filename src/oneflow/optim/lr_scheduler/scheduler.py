@@ -11,7 +11,7 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
-from oneflow.base.keywords import SuggestsKeywords, takes_further
+from oneflow.base.keywords import KeywordSuggestion, set_extra_keywords
 from oneflow.base.parameters import parameters_of
 from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
@@ -60,7 +60,7 @@ def check_count(name: str, value: float, low: int = 0) -> None:
         raise ValueError(f"`{name}` must be a whole number of at least {low}, got {value!r}")
 
 
-class LRScheduler(SuggestsKeywords):
+class LRScheduler(KeywordSuggestion):
     """Base class of the schedulers. A class of your own defines `get_lr`.
 
     A schedule sets the rates of the groups that the optimizer had when it was made. Groups added
@@ -260,7 +260,7 @@ def _accept_last_epoch(init: Callable) -> Callable:
             kwargs["last_step"] = kwargs.pop("last_epoch")
         init(self, *args, **kwargs)
 
-    takes_further(accept, ("last_epoch",))
+    set_extra_keywords(accept, ("last_epoch",))
     return accept
 
 

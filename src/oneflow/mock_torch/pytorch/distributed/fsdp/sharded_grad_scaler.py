@@ -64,8 +64,8 @@ class ShardedGradScaler(GradScaler):
         else:
             count = flag.float().reshape(1)
         all_reduce(count, group=self.process_group)
-        agreed = self._found[optimizer] = count[0] > 0
-        return agreed
+        is_found = self._found[optimizer] = count[0] > 0
+        return is_found
 
 
 __all__ = ["ShardedGradScaler"]
