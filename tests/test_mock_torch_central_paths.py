@@ -13,7 +13,7 @@ import torch
 
 import oneflow as flow
 from oneflow import mock_torch
-from tests.in_place import in_place_of
+from tests.in_place import enabled, in_place_of
 from tests.oracle import difference
 
 # --- what users set on tensors
@@ -407,3 +407,16 @@ def test_layers_of_users_normalize_other_ranks():
         found = normalization_of_another_rank(library)
     expected = normalization_of_another_rank(torch)
     assert difference(found, expected) is None
+
+
+def test_what_does_not_fit_a_state_is_listed_in_the_order_of_pytorch():
+    def message(framework):
+        layers = framework.nn.Sequential(framework.nn.Linear(2, 2), framework.nn.BatchNorm1d(2))
+        state = {"0.weight": framework.ones(3, 2), "0.bias": framework.ones(2), "other": None}
+        with pytest.raises(RuntimeError) as raised:
+            layers.load_state_dict(state)
+        return str(raised.value)
+
+    with enabled():
+        in_place = message(in_place_of("torch"))
+    assert in_place == message(torch)

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 import oneflow as flow
+from tests.in_place import enabled, in_place_of
 
 BOTH = (flow, torch)
 OPTIMIZERS = ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam")
@@ -38,6 +39,23 @@ def test_optimizers_take_switches_between_implementations(name):
     optimizer = getattr(flow.optim, name)
     made = optimizer([weights(flow)], lr=0.1, differentiable=False, foreach=False)
     assert "foreach" not in made.defaults
+
+
+@pytest.mark.parametrize("name", [*OPTIMIZERS, "ASGD", "Rprop", "SparseAdam", "LBFGS", "Muon"])
+@pytest.mark.parametrize("options", [{}, {"foreach": True, "capturable": False}])
+def test_groups_show_each_option_of_pytorch_in_its_place(name, options):
+    if options and name in ("SparseAdam", "LBFGS", "Muon", "SGD", "Adagrad"):
+        pytest.skip("has no such option in PyTorch")
+
+    def options_of(lib):
+        matrix = lib.nn.Parameter(lib.ones(2, 2))
+        group = getattr(lib.optim, name)([matrix], lr=0.5, **options).param_groups[0]
+        # OneFlow's `fused` is False where PyTorch's is None, and means as little.
+        return {key: value or None for key, value in group.items() if key != "params"}
+
+    with enabled():
+        in_place = options_of(in_place_of("torch"))
+    assert options_of(torch).items() <= in_place.items()
 
 
 @pytest.mark.parametrize("name", ["Adam", "NAdam", "RAdam"])

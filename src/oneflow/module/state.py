@@ -161,7 +161,7 @@ class StateDictLoader:
 
     def finish(self, module: Stateful) -> IncompatibleKeys:
         """Raise what went wrong; returns the names that did not fit."""
-        errors = list(self.errors)
+        errors = []
         if self.strict:
             for what, names in (
                 ("Missing", self.missing),
@@ -170,6 +170,7 @@ class StateDictLoader:
                 if names:
                     names_text = ", ".join(f'"{name}"' for name in names)
                     errors.append(f"{what} key(s) in state_dict: {names_text}. ")
+        errors += self.errors
         if errors:
             names_text = "\n\t".join(errors)
             raise RuntimeError(

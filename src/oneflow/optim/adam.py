@@ -66,7 +66,7 @@ class Adam(Optimizer):
             "do_bias_correction": do_bias_correction,
             "fused": fused,
             "maximize": maximize,
-            "decoupled_weight_decay": decoupled_weight_decay,
+            "decoupled_weight_decay": self._decoupled or decoupled_weight_decay,
         }
         super().__init__(params, defaults)
 

@@ -20,6 +20,7 @@ from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.base.keywords import KeywordSuggestion, set_extra_keywords
 from oneflow.base.parameters import parameters_of
 from oneflow.base.placement import Sharding
+from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.base.sbp import NdSbp
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
@@ -54,8 +55,8 @@ from oneflow.tensor.views import unwrap, with_history_of, write
 from oneflow.tensor.zero_grad import zero_grads
 
 F = TypeVar("F", bound=Callable)
-# Switches between implementations of one update; XLA compiles all updates as a whole.
-_WITHOUT_EFFECT = ("foreach", "fused", "capturable", "contiguous_params")
+# The first three choose implementations of one update; XLA compiles all updates as a whole.
+_COMMON_OPTIONS = {"foreach": None, "fused": None, "capturable": False, "differentiable": False}
 _MAX_RESULTS = 64  # of one instruction; the first runs hold them besides what they replace
 
 
@@ -65,7 +66,8 @@ def accept_common_keywords(init: F) -> F:
     PyTorch's `foreach`, `fused`, `capturable` and OneFlow's `contiguous_params` are taken without
     effect; gradients go through the steps of an optimizer that is `differentiable`.
     """
-    parameter_names = parameters_of(init).names
+    own_names = parameters_of(init).names
+    defaults = {name: value for name, value in _COMMON_OPTIONS.items() if name not in own_names}
 
     @functools.wraps(init)
     def accept(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -73,16 +75,18 @@ def accept_common_keywords(init: F) -> F:
             if args or "params" in kwargs:
                 raise TypeError("`params` and `parameters` mean the same; give one of them")
             kwargs["params"] = kwargs.pop("parameters")
-        if kwargs.pop("differentiable", False):
+        if "contiguous_params" not in own_names:
+            kwargs.pop("contiguous_params", None)
+        options = {name: kwargs.pop(name) for name in defaults.keys() & kwargs.keys()}
+        if options.get("differentiable"):
             if type(self).step is not Optimizer.step or not self._update.differentiable:
                 raise NotImplementedError(f"{type(self).__name__}: `differentiable` must be False")
             self._common_options = {"differentiable": True}
-        for name in _WITHOUT_EFFECT:
-            if name not in parameter_names:
-                kwargs.pop(name, None)
+        if program_name() == PYTORCH:  # whose programs read each of its options
+            self._common_options = {**defaults, **self._common_options, **options}
         init(self, *args, **kwargs)
 
-    set_extra_keywords(accept, ("parameters", "differentiable", *_WITHOUT_EFFECT))
+    set_extra_keywords(accept, ("parameters", *_COMMON_OPTIONS, "contiguous_params"))
     return cast("F", accept)
 
 
