@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from oneflow.primitives.registry import PRIMITIVES, Primitive
-from tests.dependencies import Dependencies, Symbol
+from tests.changed_code import changed_names
+from tests.dependencies import Dependencies, Symbol, module_name
 from tests.oracle import FLOW
 from tests.samples.table import Operator, operators
 
@@ -32,6 +33,9 @@ TABLED = (
     "src/oneflow/builtins/",
     "src/oneflow/legacy_functions/",
 )
+# The parts that operators have in common, and the laws: those run whole that depend on a change.
+PRIMITIVES_IN_GENERAL = "src/oneflow/primitives/"
+LAWS = "tests/laws/"
 LOWERINGS = "src/oneflow_onnx/oneflow2onnx/lowerings/"
 # The sources that a room of tests checks, where that is not the folder of the same name.
 SOURCES = {
@@ -39,14 +43,13 @@ SOURCES = {
     "distributed": ("distributed", "control_plane"),
     "jax_bridge": ("jax",),
     "global_view": ("primitives/sharding",),
-    "laws": ("primitives",),
     "nn": ("nn", "module"),
     "tensor": ("tensor", "dispatch"),
 }
 OTHER_SOURCES = {"flowvision": "src/flowvision/", "onnx": "src/oneflow_onnx/"}
 
-Lines = Mapping[str, frozenset[int]]
-"""The numbers of changed lines by the file's path below the repository."""
+Names = Mapping[str, frozenset[str]]
+"""The names that changed statements define, by the file's path below the repository."""
 
 
 def part_of(path: str) -> str:
@@ -73,40 +76,47 @@ def git(*arguments: str) -> str | None:
 
 
 @functools.cache
-def changed_lines(commit: str) -> Lines:
-    """Return what has changed since a commit, in the working tree; nothing if git cannot say."""
+def changed_definitions(commit: str) -> Names:
+    """Return what has changed since a commit, in the working tree; nothing if git cannot say.
+
+    Comments and docstrings of Python files do not count.
+    """
     # The files may lie in a repository that is not theirs.
     if not (ROOT / ".git").exists():
         return {}
-    diff = git("diff", "-U0", "--no-color", "--no-ext-diff", commit, "--", "src", "tests")
+    options = ("--name-only", "-z", "--no-renames", "--no-ext-diff")
+    diff = git("diff", *options, commit, "--", "src", "tests")
     if diff is None:
         return {}
-    changed: dict[str, set[int]] = {}
-    lines: set[int] = set()
-    for line in diff.splitlines():
-        if line.startswith(("+++ ", "--- a/")):
-            lines = changed.setdefault(line[6:], set()) if line[4:6] in ("a/", "b/") else lines
-        elif hunk := re.match(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@", line):
-            first, count = int(hunk[1]), int(hunk[2] or 1)
-            # Lines beside those that are gone have changed.
-            lines.update(range(first, first + count) if count else (first, first + 1))
     others = git("ls-files", "-z", "--others", "--exclude-standard", "src", "tests") or ""
-    for path in filter(None, others.split("\0")):
-        changed[path] = set(range(1, (ROOT / path).read_bytes().count(b"\n") + 2))
-    return {path: frozenset(numbers) for path, numbers in changed.items()}
+    changed = {
+        path: _changed_names(path, commit) for path in filter(None, (diff + others).split("\0"))
+    }
+    return {path: names for path, names in changed.items() if names is not None}
+
+
+def _changed_names(path: str, commit: str) -> frozenset[str] | None:
+    """Return the names whose definitions in a file have changed; None if no code has."""
+    if not path.endswith(".py"):
+        return frozenset()
+    file = ROOT / path
+    after = file.read_text(encoding="utf-8") if file.exists() else None
+    return changed_names(git("show", f"{commit}:{path}"), after)
 
 
 class Changes:
     """The cases that check what has changed since a commit.
 
     Args:
-        lines: what has changed.
+        names: what has changed.
     """
 
-    def __init__(self, lines: Lines) -> None:
-        self._paths = frozenset(lines)
-        tabled = {path: n for path, n in lines.items() if path.startswith(TABLED)}
-        symbols = _dependencies().dependents(tabled) if tabled else set()
+    def __init__(self, names: Names) -> None:
+        self._paths = frozenset(names)
+        symbols = _dependents(names, (*TABLED, PRIMITIVES_IN_GENERAL))
+        # Single operators that laws use are examples; their cases are chosen by name.
+        general = {path: names[path] for path in names if not path.startswith(TABLED)}
+        self._laws = _dependents(general, (PRIMITIVES_IN_GENERAL, LAWS))
         lowered = self._lowered()
         self._primitives = set(_changed_primitives(symbols)) | lowered
         self._rows = _changed_rows(symbols | _symbols_of(lowered))
@@ -120,15 +130,19 @@ class Changes:
         calls = re.findall(r"@lowering\(([^)]*)\)", "\n".join(texts))
         return set(re.findall(r'"(\w+)"', " ".join(calls)))
 
-    def concern(self, path: str, values: Collection[Any]) -> bool:
+    def concern(self, path: str, test: str, values: Collection[Any]) -> bool:
         """Return whether a case checks what has changed.
 
         Args:
             path: its file, below `tests`.
+            test: its function.
             values: its parameters.
         """
         room = path.partition("/")[0]
-        if f"tests/{path}" in self._paths or self._has_changed_sources(room):
+        if room == "laws":
+            if (module_name(f"tests/{path}"), test) in self._laws:
+                return True
+        elif f"tests/{path}" in self._paths or self._has_changed_sources(room):
             return True
         if any(isinstance(value, Operator) and value.name in self._rows for value in values):
             return True
@@ -161,14 +175,20 @@ def _is_lowering(path: str) -> bool:
 
 @functools.cache
 def _dependencies() -> Dependencies:
-    return Dependencies(ROOT, TABLED)
+    return Dependencies(ROOT, {*TABLED, PRIMITIVES_IN_GENERAL, LAWS})
+
+
+def _dependents(names: Names, folders: tuple[str, ...]) -> set[Symbol]:
+    """Return the names that depend on what has changed in some folders."""
+    changed = {path: own for path, own in names.items() if path.startswith(folders)}
+    return _dependencies().dependents(changed) if changed else set()
 
 
 @functools.cache
 def changes_since(commit: str) -> Changes | None:
     """Return the changes since a commit; None if there are none."""
-    lines = changed_lines(commit)
-    return Changes(lines) if lines else None
+    names = changed_definitions(commit)
+    return Changes(names) if names else None
 
 
 def _changed_primitives(symbols: Iterable[Symbol]) -> Iterable[str]:

@@ -47,14 +47,17 @@ HAS_CHANGED = pytest.StashKey[bool]()
 
 
 class Budget:
-    """The time that a process has for cases of what has changed.
+    """The time that a process has for cases of what has changed: its share of the run's.
 
     Attributes:
+        RUN_SECONDS: of all processes together.
         seconds: that are left.
     """
 
+    RUN_SECONDS = 600.0
+
     def __init__(self) -> None:
-        self.seconds = 480.0
+        self.seconds = self.RUN_SECONDS / int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
 
 
 # A full collection takes half a second, of thousands of modules, tests and traces that stay.
@@ -134,7 +137,8 @@ def _has_changed(item: pytest.Item, commits: Mapping[str, str]) -> bool:
     changes = changes_since(commits.get(part_of(path), "HEAD"))
     parameters = getattr(item, "callspec", None)
     values = parameters.params.values() if parameters is not None else ()
-    return changes is not None and changes.concern(path, values)
+    test = getattr(item, "originalname", item.name)
+    return changes is not None and changes.concern(path, test, values)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+# The ends of the names of files of data, which modules read from beside them.
+DATA = (".tsv", ".txt")
 Symbol = tuple[str, str]
 """A module and a name at its top level."""
 
@@ -24,28 +26,23 @@ class Dependencies:
     def __init__(self, root: Path, folders: Iterable[str]) -> None:
         self._root = root
         self._modules = {
-            _module_name(path.relative_to(root).as_posix()): path
+            module_name(path.relative_to(root).as_posix()): path
             for folder in folders
             for path in sorted((root / folder).rglob("*.py"))
         }
-        # The names that a statement defines, its first and last line by module.
-        self._statements: dict[str, list[tuple[set[Symbol], int, int]]] = {}
+        self._symbols: set[Symbol] = set()
         self._dependents: dict[Symbol, set[Symbol]] = {}
         for module, path in self._modules.items():
             self._read(module, ast.parse(path.read_text(encoding="utf-8")))
 
     def _read(self, module: str, tree: ast.Module) -> None:
         imported: dict[str, Symbol] = {}
-        statements = self._statements.setdefault(module, [])
         for statement in tree.body:
             if isinstance(statement, ast.ImportFrom) and statement.module:
                 for alias in statement.names:
                     imported[alias.asname or alias.name] = statement.module, alias.name
-            defined = {(module, name) for name in _defined(statement)}
-            first = min(
-                [statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))]
-            )
-            statements.append((defined, first, statement.end_lineno or first))
+            defined = {(module, name) for name in defined_names(statement)}
+            self._symbols |= defined
             for used in self._used(module, statement, imported):
                 self._dependents.setdefault(used, set()).update(defined)
 
@@ -55,7 +52,12 @@ class Dependencies:
         for node in ast.walk(statement):
             if isinstance(node, ast.Name):
                 yield imported.get(node.id, (module, node.id))
-                yield module, _imported(node.id)
+                yield module, imported_name(node.id)
+            elif isinstance(node, ast.arg) and module.startswith("tests."):
+                # It may be the name of a fixture.
+                yield imported.get(node.arg, (module, node.arg))
+            elif isinstance(node, ast.Constant) and str(node.value).endswith(DATA):
+                yield module.rpartition(".")[0], node.value
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 owner = imported.get(node.value.id)
                 if owner is not None and ".".join(owner) in self._modules:
@@ -63,21 +65,16 @@ class Dependencies:
 
     def symbols(self) -> Iterator[Symbol]:
         """All names that statements define."""
-        for statements in self._statements.values():
-            for defined, _, _ in statements:
-                yield from defined
+        yield from self._symbols
 
-    def dependents(self, changed: Mapping[str, Iterable[int]]) -> set[Symbol]:
-        """The names that depend on changed lines, which are given by path."""
-        first: set[Symbol] = set()
-        for path, numbers in changed.items():
-            for defined, start, end in self._statements.get(_module_name(path), ()):
-                if any(start <= number <= end for number in numbers):
-                    first |= defined
-        return self.dependents_of(first)
+    def dependents(self, changed: Mapping[str, Iterable[str]]) -> set[Symbol]:
+        """The names that depend on changed ones, which are given by path, and on files of data."""
+        return self.dependents_of(
+            symbol for path, names in changed.items() for symbol in _symbols_in(path, names)
+        )
 
     def dependents_of(self, symbols: Iterable[Symbol]) -> set[Symbol]:
-        """Some names and those that depend on them."""
+        """Some names, as far as they are still defined, and those that depend on them."""
         found: set[Symbol] = set()
         pending = list(symbols)
         while pending:
@@ -85,16 +82,27 @@ class Dependencies:
             if symbol not in found:
                 found.add(symbol)
                 pending += self._dependents.get(symbol, ())
-        return found
+        return found & self._symbols
 
 
-def _module_name(path: str) -> str:
+def _symbols_in(path: str, names: Iterable[str]) -> Iterator[Symbol]:
+    """The symbols of names in a file; of a file of data its name, in the package beside it."""
+    module = module_name(path)
+    if path.endswith(DATA):
+        folder, _, name = path.rpartition("/")
+        yield module_name(folder), name
+    yield from ((module, name) for name in names)
+
+
+def module_name(path: str) -> str:
     """The module in a file below the repository."""
     return path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def _defined(statement: ast.stmt) -> set[str]:
+def defined_names(statement: ast.stmt) -> set[str]:
     """The names at the top level that a statement defines, or completes the definition of."""
+    if isinstance(statement, ast.FunctionDef) and statement.name.startswith("test_"):
+        return {statement.name}  # It takes cases, and adds nothing to what decorates it.
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         decorated = [_names(decorator) for decorator in statement.decorator_list]
         return {statement.name}.union(*decorated)
@@ -102,11 +110,11 @@ def _defined(statement: ast.stmt) -> set[str]:
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         return set().union(*map(_names, targets))
     if isinstance(statement, ast.Import | ast.ImportFrom):
-        return {_imported(alias.asname or alias.name) for alias in statement.names}
+        return {imported_name(alias.asname or alias.name) for alias in statement.names}
     return _names(statement)
 
 
-def _imported(name: str) -> str:
+def imported_name(name: str) -> str:
     """The symbols of an imported name, beside the name in the module that it comes from."""
     return f"import {name}"
 

@@ -12,7 +12,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.changes import RECORD, ROOT, TESTS, changed_lines, git, part_of, recorded_commits
+from tests.changes import (
+    RECORD,
+    ROOT,
+    TESTS,
+    changed_definitions,
+    git,
+    part_of,
+    recorded_commits,
+)
 
 NO_TESTS = 5  # what pytest returns if all cases are left out
 
@@ -25,7 +33,7 @@ def parts(room: str = "") -> list[str]:
 
 def changed_since(commit: str) -> set[str]:
     """Return the files that have changed since a commit, the record apart."""
-    return set(changed_lines(commit)) - {RECORD.relative_to(ROOT).as_posix()}
+    return set(changed_definitions(commit)) - {RECORD.relative_to(ROOT).as_posix()}
 
 
 def write_down(part: str, commit: str) -> None:
