@@ -126,3 +126,99 @@ def test_functionalize_computes_what_the_function_does():
 
     found, expected = both(program)
     assert difference(found, expected) is None
+
+
+def _functions(t):
+    """Functions whose `jvp` differs from their `backward`, so that values tell who was asked."""
+
+    class Scaled(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, scale, y):
+            result = x.exp() * scale * y
+            ctx.save_for_backward(y)
+            ctx.save_for_forward(result, x)
+            ctx.scale = scale
+            return result, x + y
+
+        @staticmethod
+        def backward(ctx, grad, other):
+            return grad, None, grad
+
+        @staticmethod
+        def jvp(ctx, x, _, y):
+            result, point = ctx.saved_tensors
+            return 7 * x * result + y * point.exp() * ctx.scale, x + y
+
+    class Tripled(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(3)
+
+        @staticmethod
+        def jvp(ctx, x):
+            return x.mul_(3)
+
+    class Square(t.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x * x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_forward(*inputs)
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return 2 * ctx.saved_tensors[0] * grad
+
+        @staticmethod
+        def jvp(ctx, x):
+            return 2 * ctx.saved_tensors[0] * x
+
+    return Scaled.apply, Tripled.apply, Square.apply
+
+
+def test_a_function_with_jvp_gives_its_tangents():
+    def program(t):
+        scaled, tripled, square = _functions(t)
+        forward_ad = t.autograd.forward_ad
+        x, y = t.tensor([1.0, 2.0], requires_grad=True), t.tensor([3.0, 4.0])
+        v = t.tensor([0.5, 0.25])
+        with forward_ad.dual_level():
+            dual, other = forward_ad.make_dual(x.detach(), v), forward_ad.make_dual(y, 2 * v)
+            results = [*scaled(dual, 2.0, other), scaled(dual, 2.0, y)[0], square(dual * 2)]
+            results += [tripled(dual * 1) * dual]
+            tangents = [forward_ad.unpack_dual(result).tangent for result in results]
+        scaled(x, 2.0, y)[0].sum().backward()
+        return tangents, x.grad, t.func.jvp(square, (y,), (v,))
+
+    found, expected = both(program)
+    assert difference(found, expected) is None
+
+
+def test_tangents_of_functions_with_jvp_are_differentiated():
+    def slope_of_tangent(t, square):
+        x, v = t.tensor([1.0, 2.0]), t.tensor([0.5, 0.25])
+        return t.func.grad(lambda x: t.func.jvp(lambda x: square(x).sin(), (x,), (v,))[1].sum())(x)
+
+    t = mocked()
+    found = slope_of_tangent(t, _functions(t)[2])
+    assert difference(found, slope_of_tangent(torch, torch.square)) is None
+
+
+def test_a_jvp_that_forgets_a_result_is_an_error():
+    t = mocked()
+
+    class Pair(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1, x * 2
+
+        @staticmethod
+        def jvp(ctx, x):
+            return x
+
+    with pytest.raises(RuntimeError, match="1 tangents for 2 results"):
+        t.func.jvp(Pair.apply, (t.ones(2),), (t.ones(2),))

@@ -6,7 +6,9 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
+from oneflow.autograd.forward_mode import adjoint
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
+from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
 from oneflow.differentiation.node import SECOND_BACKWARD, Node, modified_error
 from oneflow.differentiation.saved import Packed, packed
@@ -30,6 +32,8 @@ class FunctionCtx:
         self._dirty: tuple = ()
         self._without_gradient: tuple = ()
         self._saved: list | None = []
+        self._saved_for_forward: tuple[Tensor | None, ...] = ()
+        self._in_jvp = False
         self._node: FunctionNode | None = None
         self._grads: Sequence = ()
 
@@ -48,7 +52,8 @@ class FunctionCtx:
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Accepted for PyTorch's sake: it serves forward-mode differentiation."""
+        """Keep tensors for `jvp`, which reads them as `saved_tensors`."""
+        self._saved_for_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Say that `forward` changed these arguments in place; it must return them."""
@@ -64,11 +69,13 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Tensor, ...]:
-        """The tensors saved for backward, and None in the place of one.
+        """The tensors saved for backward, in `jvp` those for that, and None in the place of one.
 
         Raises:
             RuntimeError: it has been freed, or written to since.
         """
+        if self._in_jvp and self._saved_for_forward:
+            return cast(tuple[Tensor, ...], self._saved_for_forward)
         if self._saved is None:
             raise RuntimeError(SECOND_BACKWARD)
         saved = [None if tensor is None else tensor.restore(self) for tensor in self._saved]
@@ -115,7 +122,14 @@ class _Saved:
 class FunctionNode(Node):
     """Backward of one call of a user's `Function`."""
 
-    __slots__ = ("_context", "_function", "_positions", "_results", "materialize_grads")
+    __slots__ = (
+        "_context",
+        "_function",
+        "_input_specs",
+        "_positions",
+        "_results",
+        "materialize_grads",
+    )
 
     def __init__(
         self,
@@ -123,6 +137,7 @@ class FunctionNode(Node):
         context: FunctionCtx,
         inputs: Sequence[tuple[int, Value]],
         outputs: Sequence[Any],
+        input_specs: tuple[TensorSpec | None, ...],
     ) -> None:
         tensors = [output for output in outputs if isinstance(output, Tensor)]
         edges = tuple((value.node, value.output_index) for _, value in inputs)
@@ -130,6 +145,7 @@ class FunctionNode(Node):
         self._results = tuple(isinstance(output, Tensor) for output in outputs)
         self._function, self._context = function, context
         self._positions = tuple(position for position, _ in inputs)
+        self._input_specs = input_specs
         self.materialize_grads = context.materialize_grads
 
     def apply(self, grads: list[Any]) -> list[Any]:
@@ -141,9 +157,13 @@ class FunctionNode(Node):
             rest = iter(grads)
             tensor_grads = [next(rest) if is_tensor else None for is_tensor in self._results]
             wrapped_grads = [None if grad is None else wrap(grad) for grad in tensor_grads]
-            results = self._function._backward()(context, *wrapped_grads)
+            if MODE.tangents and self._function.jvp is not Function.jvp:
+                context._in_jvp = True
+                results = adjoint(self._function.jvp, context, self._input_specs, wrapped_grads)
+            else:
+                results = self._function._backward()(context, *wrapped_grads)
         finally:
-            context._node, context._grads = None, ()
+            context._node, context._grads, context._in_jvp = None, (), False
         return self._checked(results if isinstance(results, tuple) else (results,))
 
     def _checked(self, results: tuple) -> list[Value | None]:
@@ -265,6 +285,18 @@ class Function:
 
     vjp = backward
 
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Compute the results' tangents from the context and the inputs', in forward mode.
+
+        To be written by the subclass, linear in the tangents and of differentiable operators;
+        without it forward mode asks `backward`.
+        """
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with "
+            "forward mode AD."
+        )
+
     @classmethod
     def apply(cls, *inputs: Any) -> Any:
         """Run `forward` on `inputs` and record the call."""
@@ -350,7 +382,8 @@ def _record(
     outputs: list[Any],
 ) -> list[Any]:
     """The results with a node that will run `backward`."""
-    node = function._backward_cls(function, context, tracked, outputs)
+    specs = tuple(unwrap(x).spec if isinstance(x, Tensor) else None for x in inputs)
+    node = function._backward_cls(function, context, tracked, outputs, specs)
     context._save([output for output in outputs if isinstance(output, Tensor)])
     results, index = [], -1
     for position, output in enumerate(outputs):

@@ -10,6 +10,7 @@ from typing import Any
 from oneflow.base.composed_operand import ComposedOperandError
 from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.differentiation.backward import Edge, backward_pass
+from oneflow.differentiation.grad_mode import tangent_passes
 from oneflow.differentiation.hooks import TRANSFORMS
 from oneflow.functional.shape.concat import stack
 from oneflow.primitives.operators.creation import ones
@@ -297,15 +298,17 @@ def derivatives(
         outputs: what is differentiated; what does not require grad counts as constant.
         inputs: with respect to what.
         weights: a gradient for each output; None for outputs of one element.
-        hooks: run the hooks on the way.
+        hooks: run the hooks on the way; the passes of forward mode do not, and ask functions of
+            users for their `jvp`.
     """
     if len(outputs) != len(weights):
         raise RuntimeError(f"expected a tensor for each of {len(outputs)}, got {len(weights)}")
     pairs = [pair for pair in zip(outputs, weights, strict=True) if pair[0].requires_grad]
     roots = _roots([output for output, _ in pairs], [weight for _, weight in pairs])
-    gradients = backward_pass(
-        roots, keep_graph=True, create_graph=True, targets=_targets(list(inputs)), hooks=hooks
-    )
+    with tangent_passes(not hooks):
+        gradients = backward_pass(
+            roots, keep_graph=True, create_graph=True, targets=_targets(list(inputs)), hooks=hooks
+        )
     return [
         wrap(zeros_of(variable._value.spec) if gradient is None else gradient)
         for variable, gradient in zip(inputs, gradients, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import threading
@@ -24,6 +25,7 @@ class _Mode(threading.local):
         check_nan: anomaly mode takes NaN for an error.
         saved_hooks: the hooks on values saved for backward, see `oneflow.differentiation.saved`.
         used_inference: has ever been inside `inference_mode`.
+        tangents: the backward passes that run are those of forward mode.
         depth: how many switches are entered.
         watched: nodes have more to do than usual: anomaly mode is on, there are such hooks, or
             values made in inference mode may turn up.
@@ -36,6 +38,7 @@ class _Mode(threading.local):
     check_nan = True
     saved_hooks: tuple = ()
     used_inference = False
+    tangents = False
     depth = 0
     watched = False
 
@@ -50,6 +53,16 @@ MODE = _Mode()
 INFERENCE_MODE_CHANGED: Hook[Callable[[bool], None]] = Hook(
     "INFERENCE_MODE_CHANGED", "oneflow.dispatch.call"
 )
+
+
+@contextlib.contextmanager
+def tangent_passes(active: bool) -> Iterator[None]:
+    """Context manager: backward passes inside are those of forward mode, or not."""
+    before, MODE.tangents = MODE.tangents, active
+    try:
+        yield
+    finally:
+        MODE.tangents = before
 
 
 def _switch_inference(inference: bool) -> None:

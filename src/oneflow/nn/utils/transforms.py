@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from oneflow.autograd.gradients import derivatives, grad as gradients
-from oneflow.differentiation.grad_mode import MODE
+from oneflow.differentiation.grad_mode import MODE, tangent_passes
 from oneflow.differentiation.node import new_hook_owner
 from oneflow.differentiation.variables import Variable, has_leaf, transforming
 from oneflow.functional.shape.concat import stack
@@ -75,7 +75,8 @@ class Variables:
         if not output.requires_grad or not self.tensors:
             return False
         options = {"retain_graph": True, "allow_unused": True}
-        grads = gradients(output, self.tensors, output.detach(), **options)
+        with tangent_passes(not self._hooks):
+            grads = gradients(output, self.tensors, output.detach(), **options)
         return any(slope is not None for slope in grads)
 
     def in_form(self, tensors: Sequence[Tensor]) -> Any:
