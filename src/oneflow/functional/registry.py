@@ -26,6 +26,7 @@ from oneflow.base.parameters import Parameters, parameters_of
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.base.traceback import hide_internal_frames
 from oneflow.functional.factors_first import factors_by_name
+from oneflow.functional.operator_names import job_bodies, note_place_of_name, without_name
 from oneflow.functional.out_dtypes import casts_results, check_given_dtype, check_out_dtype
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import wrap
@@ -140,6 +141,7 @@ def register_public(path: str, public: Callable[..., Any]) -> None:
     if path in FUNCTIONS:
         raise ValueError(f"function `{path}` is already defined")
     FUNCTIONS[path] = public
+    note_place_of_name(path, public)
 
 
 def inplace_form(public: Callable[..., Any], *paths: str) -> Callable[..., Any]:
@@ -195,8 +197,9 @@ def _accept_keyword_aliases(
 ) -> Callable:
     """`body` accepting other names of its arguments, and arguments that it does not declare.
 
-    OneFlow 0.x let programs name each operator; `name=` is accepted and changes nothing. Free when
-    called without keywords, or with declared ones only.
+    OneFlow 0.x let programs name each operator; `name=` is accepted and changes nothing, in the
+    body of a job also as a text behind the other arguments. Free when called without keywords, or
+    with declared ones only.
     """
     parameters = parameters_of(body)
     variadic = parameters.variadic
@@ -217,15 +220,15 @@ def _accept_keyword_aliases(
     @functools.wraps(body)
     def public(*args: Any, **kwargs: Any) -> Any:
         out = None
+        if job_bodies:
+            args = without_name(public, args)
         try:
             if keywords.issuperset(kwargs):
                 return body(*args, **kwargs)
             out = None if takes_out else kwargs.pop("out", None)
             for keyword in ignored:
                 kwargs.pop(keyword, None)
-            if takes_reduction:
-                rename_reduction(kwargs)
-            rename_keywords(kwargs, rename, public.__name__)
+            _rename_given(kwargs, rename, public.__name__, takes_reduction)
             if isinstance(out, Tensor) and len(args) <= dtype_place:
                 kwargs["dtype"] = _dtype_of_out(out, args, kwargs, first, public.__name__)
             if writes_back and kwargs.pop("inplace", False):
@@ -245,6 +248,15 @@ def _accept_keyword_aliases(
             raise
 
     return _with_signature(public, body, ["out", "inplace"] if inplace else options)
+
+
+def _rename_given(
+    kwargs: dict[str, Any], rename: Mapping[str, str], name: str, takes_reduction: bool
+) -> None:
+    """Give keyword arguments of the function `name` their declared names, in place."""
+    if takes_reduction:
+        rename_reduction(kwargs)
+    rename_keywords(kwargs, rename, name)
 
 
 def _result_after_error(error: Exception, public: Callable, args: tuple, kwargs: dict) -> Any:
