@@ -112,6 +112,35 @@ def test_along_another_dimension(name):
             check(ALONG[name](x, dim), x, f"{name} along {dim}")
 
 
+# Functions that add a dimension of one element at `at`, or fill it; the others only move.
+ADDING = {
+    "unsqueeze": lambda x, at: x.unsqueeze(at),
+    "view": lambda x, at: x.view(*x.shape[:at], 1, *x.shape[at:]),
+    "reshape": lambda x, at: x.reshape(*x.shape[:at], 1, *x.shape[at:]),
+    "index": lambda x, at: x[(slice(None),) * at + (None,)],
+    "expand": lambda x, at: x.unsqueeze(at).expand(*x.shape[:at], 3, *x.shape[at:]),
+    "stack": lambda x, at: flow.stack([x, x], at),
+    "gradient": lambda x, at: flow.autograd.grad(x.requires_grad_().unsqueeze(at).exp().sum(), x)[
+        0
+    ].unsqueeze(at),
+}
+
+
+@pytest.mark.parametrize("name", ADDING)
+def test_a_split_moves_with_its_dimension(name):
+    """Whether one or two dimensions of one element stand before, between or behind others."""
+    for shape in [(4, 6), (2, 4, 6), (1, 4, 6), (4, 1, 6), (2,)]:
+        for dim, at in itertools.product(range(len(shape)), range(len(shape) + 1)):
+            if shape[dim] == 1:
+                continue
+            x = tensor(shape, PAIR, dim)
+            after = dim + (at <= dim)
+            result = ADDING[name](x, at)
+            assert result.sbp == (S(after),), f"{name} at {at} of {shape} split along {dim}"
+            if result.shape[at] == 1:
+                check(result.squeeze(at), x, f"squeeze({at}) after {name}")
+
+
 def test_new_tensors_of_other_shapes():
     x = tensor((4, 6), PAIR, 1)
     for found in (
