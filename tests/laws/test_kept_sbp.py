@@ -128,7 +128,7 @@ ADDING = {
 
 @pytest.mark.parametrize("name", ADDING)
 def test_a_split_moves_with_its_dimension(name):
-    """Whether one or two dimensions of one element stand before, between or behind others."""
+    """One dimension of one element, or two, stand before, between or behind the others."""
     for shape in [(4, 6), (2, 4, 6), (1, 4, 6), (4, 1, 6), (2,)]:
         for dim, at in itertools.product(range(len(shape)), range(len(shape) + 1)):
             if shape[dim] == 1:
