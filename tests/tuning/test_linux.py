@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import oneflow as flow
-from oneflow.tuning.linux import FreeLists, retain_freed_memory
+from oneflow.tuning.linux import FreeLists, can_allocate, retain_freed_memory
 from oneflow.tuning.settings import Setting, is_on
 from tests.data.scripts import run
 
@@ -33,6 +33,13 @@ def scattered():
     yield
     for address in blocks[1::2]:
         libc.free(address)
+
+
+def test_looking_for_memory_finds_the_functions_once(monkeypatch):
+    """Each run of a program that needs a megabyte looks for it."""
+    assert can_allocate(2**20)
+    monkeypatch.setattr(ctypes, "PyDLL", None)
+    assert can_allocate(2**20)
 
 
 is_retained = pytest.mark.skipif(
