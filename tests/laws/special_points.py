@@ -106,6 +106,7 @@ def _read() -> list[KnownDifference]:
 _KNOWN = _read()
 
 
-def known_differences(row: Operator) -> list[KnownDifference]:
-    """The lines of an operator."""
-    return [known for known in _KNOWN if known.operator == row.name]
+def known_differences(row: Operator, output: int | None = None) -> list[KnownDifference]:
+    """The lines of an operator, or those of one of its outputs alone: of ``name[output]``."""
+    name = row.name if output is None else f"{row.name}[{output}]"
+    return [known for known in _KNOWN if known.operator == name]

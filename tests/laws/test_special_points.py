@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import oneflow as flow
-from tests.laws.special_points import known_differences, special_cases
+from tests.laws.special_points import KnownDifference, known_differences, special_cases
 from tests.laws.test_operators import NO_DIFFERENCE, _outcome, _quiet_torch, _report, operators_that
 from tests.oracle import (
     FLOW,
@@ -77,22 +77,25 @@ def _expected(mine: Any, theirs: torch.Tensor | None, level: int) -> torch.Tenso
     return torch.where(theirs.isnan(), numbers, theirs.detach())
 
 
-def _problems(row: Operator, cases: Sequence[tuple[str, Case, str]], exhaustive: bool) -> list[str]:
-    """The differences that are not known, and known differences that no case has."""
+def _problems(
+    row: Operator,
+    cases: Sequence[tuple[str, Case, str]],
+    lines: Sequence[KnownDifference],
+    checked: Sequence[KnownDifference] = (),
+) -> list[str]:
+    """The differences in none of the lines, and those of the checked lines that no case has."""
     problems, seen = [], set()
     for dtype, case, points in cases:
         found = first_difference(row, case, dtype)
         if found is None:
             continue
         known = [
-            known_difference
-            for known_difference in known_differences(row)
-            if known_difference.covers(dtype, points)
+            known_difference for known_difference in lines if known_difference.covers(dtype, points)
         ]
         seen.update(known_point for known_point in known if known_point.order <= found[0])
         if all(found[0] < known_point.order for known_point in known):
             problems.append(f"{row.name}{case} in {dtype}, {points}, order {found[0]}: {found[1]}")
-    stale = set(known_differences(row)) - seen if exhaustive else ()
+    stale = set(checked) - seen
     return problems + [f"{stale_point}: {NO_DIFFERENCE}" for stale_point in stale]
 
 
@@ -101,8 +104,10 @@ def test_gradients_at_special_points_are_torchs(
     row: Operator, sample: Sample, exhaustive: bool
 ) -> None:
     cases = [case for dtype in row.gradient_dtypes for case in special_cases(row, dtype)]
+    lines = known_differences(row)
     with eager_mode("cold"):
-        _report(_problems(row, sample.choose(cases, 2, row.name), exhaustive))
+        chosen = sample.choose(cases, 2, row.name)
+        _report(_problems(row, chosen, lines, lines if exhaustive else ()))
 
 
 @pytest.mark.one_in(24)
@@ -110,7 +115,7 @@ def test_gradients_at_special_points_are_torchs(
 def test_gradients_at_special_points_as_executables(row: Operator, sample: Sample) -> None:
     cases = list(special_cases(row, row.gradient_dtypes[0]))
     with eager_mode("compiled"):
-        _report(_problems(row, sample.choose(cases, 2, row.name), False))
+        _report(_problems(row, sample.choose(cases, 2, row.name), known_differences(row)))
 
 
 # --- outputs that get no gradient
@@ -138,7 +143,9 @@ def _one_output(row: Operator, position: int) -> Operator:
 
 
 @every_differentiable_operator
-def test_outputs_without_gradient_take_no_part(row: Operator, sample: Sample) -> None:
+def test_outputs_without_gradient_take_no_part(
+    row: Operator, sample: Sample, exhaustive: bool
+) -> None:
     count = _output_count(row)
     if count < 2:
         pytest.skip("one output")
@@ -148,7 +155,10 @@ def test_outputs_without_gradient_take_no_part(row: Operator, sample: Sample) ->
         for position in sample.choose(range(count), 2, row.name):
             part = _one_output(row, position)
             chosen = sample.choose(cases, 2, f"{row.name} {position}")
+            own = known_differences(row, position)
+            lines = known_differences(row) + own
             problems += [
-                f"output {position}: {problem}" for problem in _problems(part, chosen, False)
+                f"output {position}: {problem}"
+                for problem in _problems(part, chosen, lines, own if exhaustive else ())
             ]
     _report(problems)
