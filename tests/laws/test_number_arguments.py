@@ -104,6 +104,35 @@ NUMBERS = {
     "interpolate factor": lambda f, x: functional(f).interpolate(image(f), scale_factor=x),
     "index_add": lambda f, x: matrix(f).index_add(0, f.tensor([0]), matrix(f)[:1], alpha=x),
     "init.constant_": lambda f, x: f.nn.init.constant_(f.empty(2), x),
+    "hardtanh": lambda f, x: functional(f).hardtanh(matrix(f), -1, x),
+    "softplus": lambda f, x: functional(f).softplus(matrix(f), x),
+    "logit": lambda f, x: f.logit(matrix(f), x),
+    "isclose": lambda f, x: f.isclose(matrix(f), matrix(f) + 1, x, x),
+    "vector_norm": lambda f, x: f.linalg.vector_norm(matrix(f), x),
+    "pairwise_distance": lambda f, x: functional(f).pairwise_distance(matrix(f), -matrix(f), x, x),
+    "cosine_similarity": lambda f, x: functional(f).cosine_similarity(matrix(f), matrix(f), 1, x),
+    "lp_pool1d": lambda f, x: functional(f).lp_pool1d(matrix(f), x, 2),
+    "smooth_l1_loss": lambda f, x: functional(f).smooth_l1_loss(matrix(f), -matrix(f), beta=x),
+    "huber_loss": lambda f, x: functional(f).huber_loss(matrix(f), -matrix(f), delta=x),
+    "poisson_nll_loss": lambda f, x: functional(f).poisson_nll_loss(matrix(f), matrix(f), eps=x),
+    "gaussian_nll_loss": lambda f, x: functional(f).gaussian_nll_loss(
+        matrix(f), matrix(f), matrix(f), eps=x
+    ),
+    "margin_ranking_loss": lambda f, x: functional(f).margin_ranking_loss(
+        matrix(f), -matrix(f), f.ones(3, 4), margin=x
+    ),
+    "hinge_embedding_loss": lambda f, x: functional(f).hinge_embedding_loss(
+        matrix(f), -f.ones(3, 4), margin=x
+    ),
+    "cosine_embedding_loss": lambda f, x: functional(f).cosine_embedding_loss(
+        matrix(f), matrix(f), -f.ones(3), margin=x
+    ),
+    "triplet_margin_loss": lambda f, x: functional(f).triplet_margin_loss(
+        matrix(f), -matrix(f), matrix(f), margin=x, eps=x
+    ),
+    "multi_margin_loss": lambda f, x: functional(f).multi_margin_loss(
+        matrix(f), f.tensor([0, 1, 2]), margin=x
+    ),
 }
 # Random numbers: their shape, dtype and bounds are those of a Python number.
 RANDOM = {
@@ -157,6 +186,16 @@ def test_tensors_without_dimensions_are_numbers(name):
     plain, _ = KINDS["integer" if name in INTEGERS else "number"]
     call = {**INTEGERS, **NUMBERS, **RANDOM}[name]
     check(call, plain, flow.tensor(plain), torch.tensor(plain), True)
+
+
+@pytest.mark.parametrize("name", [*INTEGERS, *NUMBERS, *RANDOM])
+def test_texts_are_no_numbers(name):
+    call = {**INTEGERS, **NUMBERS, **RANDOM}[name]
+    text = str(KINDS["integer" if name in INTEGERS else "number"][0])
+    if accepts(call, text):
+        pytest.skip("PyTorch takes it")
+    with pytest.raises((TypeError, ValueError, RuntimeError, IndexError)):
+        call(flow, text)
 
 
 def test_numbers_of_layers():

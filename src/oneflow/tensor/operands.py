@@ -104,6 +104,15 @@ def as_number(value: Any) -> Any:
     return value.item() if isinstance(value, Tensor | np.generic) else value
 
 
+def as_float(value: Any, name: str) -> float:
+    """Return the number that an argument is given, as a Python float; texts are none."""
+    if isinstance(value, str | bytes):
+        raise TypeError(
+            f"`{name}` must be a number, got {value!r} of type `{type(value).__name__}`"
+        )
+    return float(value)
+
+
 def cast_to(operand: Any, dtype: DType) -> Any:
     """A tensor cast to `dtype` (itself if it has it); Python numbers are left to the primitive."""
     if isinstance(operand, Tensor) and operand._value.spec.dtype is not dtype:

@@ -20,7 +20,7 @@ from oneflow.primitives.operators.sampling import random_truncated_normal
 from oneflow.program.value import Value
 from oneflow.random.generator import Generator, draw
 from oneflow.tensor.methods import attach
-from oneflow.tensor.operands import as_number
+from oneflow.tensor.operands import as_float, as_number
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 from oneflow.tensor.views import unwrap, write
@@ -96,7 +96,10 @@ def uniform_(
     """
     check_uniform_ends(tensor.dtype, a, b)
     seed, stream = draw(generator)
-    return _fill(tensor, lambda **spec: random_uniform(seed, stream, float(a), float(b), **spec))
+    return _fill(
+        tensor,
+        lambda **spec: random_uniform(seed, stream, as_float(a, "a"), as_float(b, "b"), **spec),
+    )
 
 
 def normal_(
@@ -115,7 +118,10 @@ def normal_(
     check_deviation(std)
     seed, stream = draw(generator)
     return _fill(
-        tensor, lambda **spec: random_normal(seed, stream, float(mean), float(std), **spec)
+        tensor,
+        lambda **spec: random_normal(
+            seed, stream, as_float(mean, "mean"), as_float(std, "std"), **spec
+        ),
     )
 
 
@@ -135,7 +141,7 @@ def trunc_normal_(
         oneflow.Size([3, 5])
     """
     seed, stream = draw(generator)
-    numbers = (float(mean), float(std), float(a), float(b))
+    numbers = (as_float(mean, "mean"), as_float(std, "std"), as_float(a, "a"), as_float(b, "b"))
     return _fill(tensor, lambda **spec: random_truncated_normal(seed, stream, *numbers, **spec))
 
 

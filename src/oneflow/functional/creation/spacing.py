@@ -21,6 +21,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import creation as p
 from oneflow.primitives.operators.complex import complex_ as complex_of
 from oneflow.tensor.call import wrap
+from oneflow.tensor.operands import as_float
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
@@ -40,7 +41,7 @@ def _ends(name: str, dtype: DType | None, start: Any, end: Any) -> tuple[DType, 
     dtype = checked_dtype(dtype, get_default_dtype())
     if dtype.category is Category.INTEGER:
         start, end = int(start), int(end)
-    return dtype, float(start), float(end)
+    return dtype, as_float(start, "start"), as_float(end, "end")
 
 
 @function(method=False, fills_out=True)
@@ -113,5 +114,5 @@ def logspace(
     dtype, start, end = _ends("logspace", dtype, start, end)
     kind = complex128 if isinstance(start, complex) else float64
     log_values = linspace(start, end, steps, kind, device, placement, sbp)
-    powers = p.powers_of(unwrap(log_values), float(base), dtype=dtype)
+    powers = p.powers_of(unwrap(log_values), as_float(base, "base"), dtype=dtype)
     return with_grad(wrap(powers), requires_grad)

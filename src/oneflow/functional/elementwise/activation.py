@@ -14,7 +14,7 @@ from oneflow.primitives.registry import Primitive
 from oneflow.random.generator import Generator, draw
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.methods import before_write, write_result
-from oneflow.tensor.operands import require_tensor
+from oneflow.tensor.operands import as_float, require_tensor
 from oneflow.tensor.tensor import Tensor
 
 _SELU_ALPHA = 1.6732632423543772
@@ -342,7 +342,11 @@ def rrelu(
         return apply_activation(a.leaky_relu, x, (lower + upper) / 2, name="rrelu", inplace=inplace)
     spec = x._value.spec
     attributes = {"shape": spec.shape, "dtype": spec.dtype, "device": spec.device}
-    slopes = wrap(random_uniform(*draw(generator), float(lower), float(upper), **attributes))
+    slopes = wrap(
+        random_uniform(
+            *draw(generator), as_float(lower, "lower"), as_float(upper, "upper"), **attributes
+        )
+    )
     result = call(a.prelu, before_write(x) if inplace else x, slopes)
     return write_result(x, result, "rrelu_") if inplace else result
 

@@ -7,7 +7,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
 from oneflow.primitives.operators.reduce import all_true
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import require_tensor
+from oneflow.tensor.operands import as_float, require_tensor
 from oneflow.tensor.tensor import Tensor
 
 
@@ -140,7 +140,14 @@ def isclose(
     for name, tolerance in (("atol", atol), ("rtol", rtol)):
         if not tolerance >= 0:  # NaN, too
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
-    return call(p.isclose, input, other, float(atol), float(rtol), equal_nan=bool(equal_nan))
+    return call(
+        p.isclose,
+        input,
+        other,
+        as_float(atol, "atol"),
+        as_float(rtol, "rtol"),
+        equal_nan=bool(equal_nan),
+    )
 
 
 @function()

@@ -11,7 +11,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import complex as c, elementwise as p, special as s
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import require_tensor
+from oneflow.tensor.operands import as_float, require_tensor
 from oneflow.tensor.tensor import Tensor
 
 
@@ -155,7 +155,7 @@ def nan_to_num(
     return call(
         s.nan_to_num,
         input,
-        0.0 if nan is None else float(nan),
-        largest if posinf is None else float(posinf),
-        -largest if neginf is None else float(neginf),
+        0.0 if nan is None else as_float(nan, "nan"),
+        largest if posinf is None else as_float(posinf, "posinf"),
+        -largest if neginf is None else as_float(neginf, "neginf"),
     )

@@ -13,7 +13,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as e, special as p
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import attach, attach_inplace
-from oneflow.tensor.operands import cast_to, require_tensor, require_tensors
+from oneflow.tensor.operands import as_float, cast_to, require_tensor, require_tensors
 from oneflow.tensor.tensor import Tensor
 from oneflow.tuning.host_memory import OBJECT_SIZE, require_host_memory
 
@@ -106,7 +106,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     if eps is None:
         return floating(p.logit, input)
     require_tensor(input, "logit")
-    return call(p.logit_clamped, _as_float(input), float(eps))
+    return call(p.logit_clamped, _as_float(input), as_float(eps, "eps"))
 
 
 @function(method=False, also=("special.polygamma",))

@@ -16,7 +16,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import sort as p, statistics
 from oneflow.primitives.operators.elementwise import where as choose
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import cast_to, require_tensor
+from oneflow.tensor.operands import as_float, cast_to, require_tensor
 from oneflow.tensor.positions import positions_of_nonzero, rows_of_nonzero
 from oneflow.tensor.promotion import promote_types
 from oneflow.tensor.tensor import Tensor
@@ -422,7 +422,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         raise RuntimeError("max must be larger than min")
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"histc is not implemented for {input.dtype!r}")
-    low, high = float(min), float(max)
+    low, high = as_float(min, "min"), as_float(max, "max")
     if low == high and input.numel():
         low, high = input.min().item(), input.max().item()
     if low == high:

@@ -17,7 +17,7 @@ from oneflow.primitives.operators.distance import euclidean_distances, largest_s
 from oneflow.primitives.operators.elementwise import abs_, ne, sign, where
 from oneflow.primitives.operators.statistics import norm as any_norm, norm2
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import cast_to, require_tensor, widened
+from oneflow.tensor.operands import as_float, cast_to, require_tensor, widened
 from oneflow.tensor.tensor import Tensor
 
 Order = float | str
@@ -100,7 +100,7 @@ def vector_norm(
         return call(reduction, call(abs_, x), **keep)
     if x.dtype.is_complex:
         x = call(abs_, x)
-    return cast_to(call(any_norm, widened(x), float(ord), **keep), real)
+    return cast_to(call(any_norm, widened(x), as_float(ord, "ord"), **keep), real)
 
 
 @function(namespace="linalg", keyword_aliases={"A": "input"})

@@ -12,6 +12,7 @@ from oneflow.primitives.operators.attention import attention
 from oneflow.primitives.operators.elementwise import mul
 from oneflow.random.generator import draw
 from oneflow.tensor.call import call
+from oneflow.tensor.operands import as_float
 from oneflow.tensor.tensor import Tensor
 
 
@@ -146,11 +147,11 @@ def scaled_dot_product_attention(
         query,
         key,
         value,
-        float(dropout_p),
+        as_float(dropout_p, "dropout_p"),
         seed,
         stream,
         *mask,
-        scale=float(scale),
+        scale=as_float(scale, "scale"),
         causal=bool(is_causal),
         dropout=has_dropout,
         mask_gradient=bool(mask) and mask[0].requires_grad,

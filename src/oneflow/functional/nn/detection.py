@@ -10,6 +10,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import roi_align as p
 from oneflow.primitives.operators.boxes import nms_mask
 from oneflow.tensor.call import call
+from oneflow.tensor.operands import as_float
 from oneflow.tensor.tensor import Tensor
 
 
@@ -52,7 +53,13 @@ def flags_of_nms(
             f"`scores` must have shape [{boxes.shape[0]}], one for each of `boxes`, got "
             f"{list(scores.shape)}"
         )
-    return call(nms_mask, boxes.detach(), scores.detach(), float(iou_threshold), int(keep_n))
+    return call(
+        nms_mask,
+        boxes.detach(),
+        scores.detach(),
+        as_float(iou_threshold, "iou_threshold"),
+        int(keep_n),
+    )
 
 
 @function(method=False)
@@ -108,7 +115,7 @@ def roi_align(
         p.roi_align,
         x,
         rois.detach(),
-        float(spatial_scale),
+        as_float(spatial_scale, "spatial_scale"),
         pooled_h=int(pooled_h),
         pooled_w=int(pooled_w),
         sampling_ratio=max(int(sampling_ratio), 0),

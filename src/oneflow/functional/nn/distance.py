@@ -10,7 +10,7 @@ from oneflow.functional.shape.stack import broadcast_tensors
 from oneflow.primitives.operators import distance as d
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import promote_operands, require_tensor
+from oneflow.tensor.operands import as_float, promote_operands, require_tensor
 from oneflow.tensor.tensor import Tensor
 
 
@@ -48,7 +48,7 @@ def cosine_similarity(x: Tensor, y: Tensor, dim: int = 1, eps: float = 1e-8) -> 
         x, y = broadcast_tensors(x, y)
     if not eps >= 0:  # NaN, too
         raise RuntimeError(f"`eps` must not be negative, got {eps}")
-    return call(d.cosine_similarity, x, y, float(eps), dim=dim - x.ndim)
+    return call(d.cosine_similarity, x, y, as_float(eps, "eps"), dim=dim - x.ndim)
 
 
 @function(method=False, namespace="nn.functional", also=("pairwise_distance",))
@@ -74,7 +74,13 @@ def pairwise_distance(
     if not any(operand.ndim for operand in operands):
         first, second = (operand.reshape(1) for operand in operands)
         return pairwise_distance(first, second, p, eps, keepdim).reshape(())
-    return call(d.pairwise_distance, *operands, float(eps), p=float(p), keepdim=bool(keepdim))
+    return call(
+        d.pairwise_distance,
+        *operands,
+        as_float(eps, "eps"),
+        p=as_float(p, "p"),
+        keepdim=bool(keepdim),
+    )
 
 
 @function(method=False, namespace="nn.functional")
@@ -104,7 +110,7 @@ def normalize(
         require_floating(input, "normalize")
     at = wrap_dim(dim, input.ndim)
     vectors = input if input.ndim else call(reshape, input, shape=(1,))
-    units = call(d.unit_vectors, vectors, float(eps), p=float(p), dim=at)
+    units = call(d.unit_vectors, vectors, as_float(eps, "eps"), p=as_float(p, "p"), dim=at)
     return units if input.ndim else call(reshape, units, shape=())
 
 
@@ -123,4 +129,4 @@ def l2_normalize(input: Tensor, axis: int = 0, epsilon: float = 1e-12) -> Tensor
         tensor([0.6000, 0.8000], dtype=oneflow.float32)
     """
     require_floating(input, "l2_normalize")
-    return call(d.l2_normalize, input, float(epsilon), dim=wrap_dim(axis, input.ndim))
+    return call(d.l2_normalize, input, as_float(epsilon, "epsilon"), dim=wrap_dim(axis, input.ndim))

@@ -10,6 +10,7 @@ from oneflow.primitives.operators import random as rng
 from oneflow.random.generator import Generator, draw
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import write_result
+from oneflow.tensor.operands import as_float
 from oneflow.tensor.tensor import Tensor
 
 # PyTorch's name of the argument in the functions at its top level.
@@ -63,7 +64,7 @@ def dropout(
     """
     _check_probability(p)
     if training and p > 0:
-        result = call(rng.dropout, input, *draw(generator), float(p), _scale(p))
+        result = call(rng.dropout, input, *draw(generator), as_float(p, "p"), _scale(p))
         input = _finish(input, result, inplace, "dropout")
     return input if addend is None else add(input, addend)
 
@@ -80,7 +81,12 @@ def _drop_channels(
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     broadcast_dims = tuple(range(leading, input.ndim))
     result = call(
-        rng.dropout, input, *draw(generator), float(p), _scale(p), broadcast_dims=broadcast_dims
+        rng.dropout,
+        input,
+        *draw(generator),
+        as_float(p, "p"),
+        _scale(p),
+        broadcast_dims=broadcast_dims,
     )
     return _finish(input, result, inplace, "feature_dropout")
 
@@ -186,7 +192,7 @@ def _alpha_dropout(
         broadcast_dims = tuple(range(2, input.ndim))
     scale = ((1 - p) * (1 + p * _SATURATION**2)) ** -0.5 if p < 1 else 0.0
     shift = -p * scale * _SATURATION
-    numbers = (float(p), scale, shift, scale * _SATURATION + shift)
+    numbers = (as_float(p, "p"), scale, shift, scale * _SATURATION + shift)
     result = call(
         rng.alpha_dropout, input, *draw(generator), *numbers, broadcast_dims=broadcast_dims
     )

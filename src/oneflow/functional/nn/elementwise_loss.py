@@ -12,7 +12,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p, loss as losses
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import promote_operands
+from oneflow.tensor.operands import as_float, promote_operands
 from oneflow.tensor.tensor import Tensor
 
 
@@ -126,7 +126,7 @@ def smooth_l1_loss(
         beta, reduction = (1.0 if isinstance(reduction, str) else reduction), beta
     if not beta >= 0:  # NaN, too
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    return reduced(_compare(losses.smooth_l1, logits, label, float(beta)), reduction)
+    return reduced(_compare(losses.smooth_l1, logits, label, as_float(beta, "beta")), reduction)
 
 
 @function(method=False, namespace="nn.functional")
@@ -156,7 +156,7 @@ def huber_loss(
     """
     if not delta > 0:  # NaN, too
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    elementwise = _compare(losses.huber, input, target, float(delta))
+    elementwise = _compare(losses.huber, input, target, as_float(delta, "delta"))
     return reduced(_weighted(elementwise, weight), reduction)
 
 
@@ -302,7 +302,7 @@ def poisson_nll_loss(
     """
     options = {"log_input": log_input, "full": full}
     operands = promote_operands((input, target), floating=True)
-    elementwise = call(losses.poisson_nll, *operands, float(eps), **options)
+    elementwise = call(losses.poisson_nll, *operands, as_float(eps, "eps"), **options)
     return reduced(elementwise, reduction)
 
 
@@ -348,7 +348,7 @@ def gaussian_nll_loss(
         elif input.shape[:-1] != variance.shape[:-1] or variance.shape[-1] != 1:
             raise ValueError("var is of incorrect size")
     elementwise = call(
-        losses.gaussian_nll, *promote_operands((input, target, variance)), float(eps)
+        losses.gaussian_nll, *promote_operands((input, target, variance)), as_float(eps, "eps")
     )
     if full:
         elementwise = call(p.add, elementwise, 0.9189385332046727)

@@ -9,6 +9,7 @@ from oneflow.functional.creation.factory_functions import arange
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import embedding as e
 from oneflow.tensor.call import call
+from oneflow.tensor.operands import as_float
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap, write
 
@@ -39,7 +40,11 @@ def limit_rows_of(weight: Tensor, input: Tensor, max_norm: float | None, norm_ty
         return
     with no_grad():
         limited = call(
-            e.limit_rows, weight.detach(), input, float(max_norm), norm_type=float(norm_type)
+            e.limit_rows,
+            weight.detach(),
+            input,
+            as_float(max_norm, "max_norm"),
+            norm_type=as_float(norm_type, "norm_type"),
         )
         write(weight, unwrap(limited))
 

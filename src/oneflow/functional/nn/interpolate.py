@@ -15,6 +15,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import grid_sample as p
 from oneflow.primitives.operators.resample import Resampling, resample
 from oneflow.tensor.call import call
+from oneflow.tensor.operands import as_float
 from oneflow.tensor.tensor import Tensor
 
 # Interpolation modes, the kind of resampling they mean, and the spatial dimensions they work for.
@@ -161,7 +162,7 @@ def _sizes_and_scales(
     factors = (
         tuple(map(float, scale_factor))
         if is_several(scale_factor)
-        else (float(scale_factor),) * len(lengths)
+        else (as_float(scale_factor, "scale_factor"),) * len(lengths)
     )
     if len(factors) != len(lengths):
         raise ValueError(

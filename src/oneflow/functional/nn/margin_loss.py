@@ -12,7 +12,7 @@ from oneflow.functional.nn.loss import check_reduction, reduced
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p, loss as losses
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import promote_operands
+from oneflow.tensor.operands import as_float, promote_operands
 from oneflow.tensor.tensor import Tensor
 
 
@@ -46,7 +46,7 @@ def margin_ranking_loss(
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
         )
     operands = promote_operands((input1, input2, target), floating=True)
-    return reduced(call(losses.margin_ranking, *operands, float(margin)), reduction)
+    return reduced(call(losses.margin_ranking, *operands, as_float(margin, "margin")), reduction)
 
 
 @function(method=False, namespace="nn.functional", also=("hinge_embedding_loss",))
@@ -68,7 +68,7 @@ def hinge_embedding_loss(
         tensor(0.6250, dtype=oneflow.float32)
     """
     operands = promote_operands((input, target))
-    return reduced(call(losses.hinge_embedding, *operands, float(margin)), reduction)
+    return reduced(call(losses.hinge_embedding, *operands, as_float(margin, "margin")), reduction)
 
 
 @function(method=False, namespace="nn.functional", also=("cosine_embedding_loss",))
@@ -96,7 +96,7 @@ def cosine_embedding_loss(
             f"inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
         )
     operands = promote_operands((input1, input2, target), floating=True)
-    return reduced(call(losses.cosine_embedding, *operands, float(margin)), reduction)
+    return reduced(call(losses.cosine_embedding, *operands, as_float(margin, "margin")), reduction)
 
 
 def _require_margin(margin: float) -> None:
@@ -147,7 +147,12 @@ def triplet_margin_loss(
     broadcast_shapes(anchor.shape, positive.shape, negative.shape)
     operands = promote_operands((anchor, positive, negative), floating=True)
     elementwise = call(
-        losses.triplet_margin, *operands, float(margin), float(eps), p=float(p), swap=swap
+        losses.triplet_margin,
+        *operands,
+        as_float(margin, "margin"),
+        as_float(eps, "eps"),
+        p=as_float(p, "p"),
+        swap=swap,
     )
     return reduced(elementwise, legacy_reduction(size_average, reduce, reduction))
 
@@ -187,7 +192,13 @@ def triplet_margin_with_distance_loss(
         negative_distance = binary(p.minimum, negative_distance, distance(positive, negative))
     ones = call(p.ones_like, positive_distance)
     return reduced(
-        call(losses.margin_ranking, negative_distance, positive_distance, ones, float(margin)),
+        call(
+            losses.margin_ranking,
+            negative_distance,
+            positive_distance,
+            ones,
+            as_float(margin, "margin"),
+        ),
         reduction,
     )
 
@@ -229,7 +240,9 @@ def multi_margin_loss(
     if input.ndim == 1 and target.ndim == 1:
         target = target.reshape(())
     weights = () if weight is None else (weight,)
-    elementwise = call(losses.multi_margin, input, target, float(margin), *weights, p=p)
+    elementwise = call(
+        losses.multi_margin, input, target, as_float(margin, "margin"), *weights, p=p
+    )
     return reduced(elementwise, reduction)
 
 

@@ -11,7 +11,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as e
 from oneflow.primitives.operators.power import pow_
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import promote_operands
+from oneflow.tensor.operands import as_float, promote_operands
 from oneflow.tensor.tensor import Tensor
 
 
@@ -26,7 +26,7 @@ def norm_pool(
     """p-norm over windows of `count` spatial dimensions; see `lp_pool2d`."""
     kernel = per_dimension(kernel_size, count, "kernel_size")
     (input,) = promote_operands((input,), floating=True)
-    powers = call(pow_, input, float(norm_type))
+    powers = call(pow_, input, as_float(norm_type, "norm_type"))
     averages = average_pool(powers, kernel, stride, 0, ceil_mode, True, 0, "channels_first", count)
     magnitude = call(e.relu, call(e.abs_, averages))
     sums = call(e.mul, call(e.mul, call(e.sign, averages), magnitude), float(math.prod(kernel)))

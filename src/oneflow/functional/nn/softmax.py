@@ -13,7 +13,7 @@ from oneflow.primitives.operators.shape import split
 from oneflow.primitives.registry import Primitive
 from oneflow.random.generator import Generator, draw
 from oneflow.tensor.call import call, wrap
-from oneflow.tensor.operands import cast_to
+from oneflow.tensor.operands import as_float, cast_to
 from oneflow.tensor.tensor import Tensor
 
 
@@ -112,7 +112,7 @@ def gumbel_softmax(
     dim = wrap_dim(-1 if dim is None else dim, spec.ndim)
     options = {"shape": spec.shape, "dtype": spec.dtype, "device": spec.device}
     noise = p.neg(p.log(random_exponential(*draw(generator), 1.0, **options)))
-    sample = call(p.div, call(p.add, x, wrap(noise)), float(tau))
+    sample = call(p.div, call(p.add, x, wrap(noise)), as_float(tau, "tau"))
     soft = softmax(sample, dim)
     if not hard:
         return soft

@@ -13,7 +13,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import statistics as p
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import require_tensor
+from oneflow.tensor.operands import as_float, require_tensor
 from oneflow.tensor.tensor import Tensor
 
 
@@ -256,7 +256,7 @@ def _quantile(
     if not isinstance(q, Tensor):
         if not 0 <= q <= 1:
             raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
-        q = float(q)
+        q = as_float(q, "q")
     elif q._value.spec.dtype is not spec.dtype:
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
     elif q._value.spec.ndim > 1:
