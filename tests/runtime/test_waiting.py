@@ -1,17 +1,30 @@
 """In a loop that reads nothing the host sends nothing, reads nothing and waits for nothing."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 import oneflow as flow
+from oneflow.compiler import number_tables
+from oneflow.runtime import eager
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.checks import POLL_INTERVAL
+from oneflow.runtime.program_cache import ProgramCache
 from tests.devices import OTHER_DEVICE
 from tests.runtime.host_traffic import host_traffic
 
 nn = flow.nn
 WARM_UP = 6  # until every program is hot
+
+
+@pytest.fixture(autouse=True)
+def accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs take their numbers as those of accelerators do."""
+    monkeypatch.setattr(number_tables, "_MAX_ROWS_ON_CPUS", number_tables._MAX_ROWS)
+    monkeypatch.setattr(eager, "PROGRAMS", ProgramCache())
+
+
 STEPS = 12
 
 Step = Callable[[], flow.Tensor | None]
@@ -47,12 +60,16 @@ class Training(nn.Graph):
     """The step of a model of which `loss` gives the loss."""
 
     def __init__(
-        self, model: nn.Module, loss: Loss, optimizer: flow.optim.Optimizer | None = None
+        self,
+        model: nn.Module,
+        loss: Loss,
+        optimizer: flow.optim.Optimizer | None = None,
+        schedule: flow.optim.lr_scheduler.LRScheduler | None = None,
     ) -> None:
         super().__init__()
         self.model = model
         self.loss = loss
-        self.add_optimizer(optimizer or _optimizer(model))
+        self.add_optimizer(optimizer or _optimizer(model), lr_sch=schedule)
 
     def build(self, *batch: flow.Tensor) -> flow.Tensor:
         loss = self.loss(*batch)
@@ -195,7 +212,68 @@ def chosen_batch_graph() -> Step:
     return lambda: graph(images[rows], labels[rows])
 
 
+def _many_numbers() -> tuple[nn.Module, flow.optim.Optimizer]:
+    """A model that draws, and an optimizer that counts in two groups."""
+    model = nn.Sequential(nn.Linear(8, 16), nn.Dropout(0.5), nn.Linear(16, 4), nn.Dropout(0.1))
+    first, *others = model.parameters()
+    return model, flow.optim.AdamW([{"params": [first], "lr": 1e-3}, {"params": others}], lr=0.01)
+
+
+def _schedule(optimizer: flow.optim.Optimizer) -> flow.optim.lr_scheduler.LRScheduler:
+    schedules = flow.optim.lr_scheduler
+    warm_up = schedules.LinearLR(optimizer, total_iters=9)
+    cosine = schedules.CosineAnnealingLR(optimizer, T_max=200)
+    return schedules.SequentialLR(optimizer, [warm_up, cosine], milestones=[9])
+
+
+def _counting(
+    make_schedule: Callable[..., Any] = _schedule, scaler: flow.amp.GradScaler | None = None
+) -> Step:
+    model, optimizer = _many_numbers()
+    schedule, (images, labels) = make_schedule(optimizer), _batch()
+
+    def step() -> None:
+        optimizer.zero_grad()
+        loss = _cross_entropy(model)(images, labels)
+        if scaler is None:
+            loss.backward()
+            optimizer.step()
+        else:
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        schedule.step()
+
+    return step
+
+
+def counts_schedule_and_draws() -> Step:
+    return _counting()
+
+
+def one_cycle() -> Step:
+    schedules = flow.optim.lr_scheduler
+    return _counting(lambda optimizer: schedules.OneCycleLR(optimizer, 0.1, total_steps=200))
+
+
+def counts_schedule_and_draws_graph(scaler: flow.amp.GradScaler | None = None) -> Step:
+    model, optimizer = _many_numbers()
+    batch = _batch()
+    graph = Training(model, _cross_entropy(model), optimizer, _schedule(optimizer))
+    if scaler is not None:
+        graph.set_grad_scaler(scaler)
+    return lambda: graph(*batch)
+
+
+def scaled_counts_and_draws_graph() -> Step:
+    return counts_schedule_and_draws_graph(flow.amp.GradScaler(growth_interval=5))
+
+
 TRAININGS = [
+    counts_schedule_and_draws,
+    counts_schedule_and_draws_graph,
+    one_cycle,
+    scaled_counts_and_draws_graph,
     perceptron,
     perceptron_graph,
     classifier,
@@ -220,7 +298,10 @@ def test_steady_steps(training: Callable[[], Step]) -> None:
     _check_steady_steps(training())
 
 
-@pytest.mark.parametrize("training", [perceptron_graph, accumulated_loss, moving_average_graph])
+@pytest.mark.parametrize(
+    "training",
+    [perceptron_graph, accumulated_loss, moving_average_graph, counts_schedule_and_draws],
+)
 def test_steady_steps_on_another_device(training: Callable[[], Step]) -> None:
     with flow.device(OTHER_DEVICE):
         _check_steady_steps(training())

@@ -41,9 +41,9 @@ _LARGE = 2**20
 _HUGE = 2**32
 # Bytes of an array that nobody plans for.
 _TOO_LARGE = 2**40
-# The arguments that can be NumPy's arrays, all at the end: two vectors of numbers and the flag.
+# The arguments that can be NumPy's arrays, all at the end: two tables of numbers, a row, the flag.
 # JAX would give them 32 bits; its own arrays keep what they have.
-_MAX_VECTORS = 3
+_MAX_VECTORS = 4
 # Signal handlers run nowhere else.
 _MAIN_THREAD = threading.main_thread().ident
 

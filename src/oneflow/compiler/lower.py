@@ -1,7 +1,8 @@
 """Programs and single operations as executables.
 
 Run-time numbers travel as two vectors, one float64 and one int64, however many there are: a changed
-learning rate is a changed element of a vector, never a new program.
+learning rate is a changed element of a vector, never a new program. What is compiled takes each as
+a row of a table (`NumberTables`).
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from oneflow.compiler.executable_cache import EXECUTABLES, OPERATION_BYTES
 from oneflow.compiler.failed_flag import CheckResults, abstract_flag, zero_flag
 from oneflow.compiler.guarded_writes import CheckedUpdates
 from oneflow.compiler.loaded_executable import LoadedExecutable, check_largest_array
+from oneflow.compiler.number_tables import NumberTables
 from oneflow.compiler.options import compiler_options, operation_options
-from oneflow.compiler.sent_numbers import DeviceNumbers
 from oneflow.compiler.sharding import (
     abstract_array,
     committed_to,
@@ -84,7 +85,7 @@ class Executable:
         self.is_global = isinstance(device, Placement)
         self._all_reduces = isinstance(device, Placement) and _can_all_reduce(program, device)
         self.device = device
-        self._sent_floats, self._sent_integers = DeviceNumbers(device), DeviceNumbers(device)
+        self._tables = NumberTables(len(self._floats), len(self._integers), device)
         self._only_floats = not self._integers and not self._constants
         # One collective program at a time: those of several devices of one CPU share its threads,
         # and wait for each other forever if too many are under way.
@@ -110,7 +111,7 @@ class Executable:
         self.function = function
         self.has_convolution = _has_convolution(program)
         self._jitted: Any = jax.jit(
-            _named(function, name),
+            _named(self._tables.with_row(function, len(program.inputs)), name),
             donate_argnums=used,
             compiler_options=compiler_options(device.type, self.has_convolution, self.is_global),
             **committed_to(device),
@@ -148,17 +149,16 @@ class Executable:
         axes = tuple(map(mesh_axis, range(placement.ndim)))
         return lax.pmax(failed.astype(jnp.int32), axes) > 0
 
-    def _vectors(self, scalars: Sequence[Any]) -> list[Any]:
+    def _number_arguments(self, scalars: Sequence[Any]) -> tuple[Any, ...]:
+        """The tables of numbers and the row, as arguments of what is compiled."""
         if self._only_floats:
-            return [self._sent_floats(np.array(scalars, np.float64))] if scalars else []
-        vectors = []
-        if self._floats:
-            floats = np.array([scalars[i] for i in self._floats], np.float64)
-            vectors.append(self._sent_floats(floats))
+            return self._tables([np.array(scalars, np.float64)], scalars)
+        floats = [scalars[i] for i in self._floats]
+        vectors = [np.array(floats, np.float64)] if floats else []
         if self._integers:
-            integers = np.array([wrap_integer(scalars[i]) for i in self._integers], np.int64)
-            vectors.append(self._sent_integers(integers))
-        return vectors
+            integers = [wrap_integer(scalars[i]) for i in self._integers]
+            vectors.append(np.array(integers, np.int64))
+        return self._tables(vectors, floats) if vectors else ()
 
     def compile(self) -> Executable:
         """Compile now, ahead of the first call; safe on another thread.
@@ -180,20 +180,26 @@ class Executable:
     @in_x64
     def lowered(self) -> Any:
         """The program as JAX has lowered it, before XLA's passes; until it is compiled."""
-        return self._jitted.lower(*self.abstract_inputs())
+        return self._jitted.lower(*self._abstract_arguments())
 
     def warm_up(self) -> None:
         """Run it on zeros if it is small, for XLA prepares some kernels in the first run."""
         self.compile()
         assert self._loaded is not None
-        self._loaded.warm_up(self.abstract_inputs())
+        self._loaded.warm_up(self._abstract_arguments())
 
     def abstract_inputs(self) -> list[Any]:
-        """Shapes and dtypes of what `trace` takes."""
-        arrays = list(map(abstract_array, self.program.inputs))
+        """Shapes and dtypes of what `function` takes."""
         vectors = [(self._floats, np.float64), (self._integers, np.int64)]
-        arrays += [jax.ShapeDtypeStruct((len(v),), kind) for v, kind in vectors if v]
-        return arrays + [abstract_flag(self.device)] * self.guarded
+        return self._abstract([jax.ShapeDtypeStruct((len(v),), kind) for v, kind in vectors if v])
+
+    def _abstract_arguments(self) -> list[Any]:
+        """Shapes and dtypes of what the compiled form takes."""
+        return self._abstract(self._tables.abstract())
+
+    def _abstract(self, numbers: list[Any]) -> list[Any]:
+        arrays = list(map(abstract_array, self.program.inputs))
+        return arrays + numbers + [abstract_flag(self.device)] * self.guarded
 
     @property
     def runtime_numbers(self) -> tuple[list[int], list[int]]:
@@ -241,7 +247,8 @@ class Executable:
         if not returned:
             loaded = self._loaded or self.compile()._loaded
             assert loaded is not None
-            arguments = (*arrays, *self._vectors(scalars)) if scalars else (*arrays,)
+            numbers = self._number_arguments(scalars) if scalars else ()
+            arguments = (*arrays, *numbers)
             if self.guarded:
                 arguments += (zero_flag(self.device) if failed is None else failed,)
             loaded(arguments, returned)

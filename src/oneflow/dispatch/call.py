@@ -24,6 +24,7 @@ from oneflow.primitives.registry import BIND, Primitive
 from oneflow.primitives.traits import Kind
 from oneflow.program.captured_number import CapturedNumber, Seed
 from oneflow.program.recorder import Recorder
+from oneflow.program.update_number import UpdateNumber
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import current, recorder_for, reference_counts
 from oneflow.runtime.eager_settings import SETTINGS
@@ -33,7 +34,7 @@ _operations: dict[tuple[Any, ...], Operation] = {}
 find_operation = _operations.get
 # Tables of callers that have operations by shorter keys; emptied before unused ones are evicted.
 OPERATION_TABLES: list[dict[Any, Any]] = []
-_NUMBERS = (bool, int, float, CapturedNumber, Seed)
+_NUMBERS = (bool, int, float, CapturedNumber, Seed, UpdateNumber)
 # Run-time checks after which a recorder is flushed. So many come from a loop that writes single
 # elements, whose next turns are the same program; XLA takes minutes for some hundred writes to
 # elements of one array.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -20,8 +21,10 @@ from oneflow.differentiation.grad_mode import no_grad
 from oneflow.graph.capturing_recorder import CapturingRecorder
 from oneflow.graph.variables import GraphVariables
 from oneflow.optim.groups import states_of_parameters
+from oneflow.optim.numbers_ahead import options_ahead
 from oneflow.optim.optimizer import Optimizer
 from oneflow.primitives.operators.optimizer import pack_numbers
+from oneflow.program.update_number import UpdateNumber
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import on_placement
@@ -284,7 +287,13 @@ class TensorCounts(StepCounts):
         """Write the options of each group."""
         for group, start in self._slots:
             updated = _numbers_in(group)
+            if updated:
+                updated[0] = UpdateNumber(updated[0], partial(self._ahead, group))
             numbers[start : start + len(updated)] = updated
+
+    def _ahead(self, group: dict[str, Any], steps: int) -> list[list[float]]:
+        """The numbers among the options of a group in the next steps."""
+        return list(map(_numbers_in, options_ahead(self._optimizer, group, None, steps)))
 
 
 def _options(group: dict[str, Any]) -> list[tuple[str, Any]]:

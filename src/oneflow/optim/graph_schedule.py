@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary, ref
+
+# The schedule that was made last for each optimizer: those in it were made before.
+_LATEST: WeakKeyDictionary[GraphSchedule, ref[Any]] = WeakKeyDictionary()
 
 
 class GraphSchedule:
@@ -16,6 +20,23 @@ class GraphSchedule:
     param_groups: list[dict[str, Any]]
     schedule_of_graph: Any = None
     used_lrs: list[Any] | None = None
+
+    def note_schedule(self, schedule: Any) -> None:
+        """Remember the schedule that was made last."""
+        _LATEST[self] = ref(schedule)
+
+    def schedule_in_step(self, taken: float | None) -> Any:
+        """The schedule that goes on by one in each step, as far as is known; else None.
+
+        Args:
+            taken: the steps that the optimizer has taken; None if nobody on the host knows.
+        """
+        if self.schedule_of_graph is not None:
+            return self.schedule_of_graph
+        latest = _LATEST.get(self)
+        schedule = None if latest is None or taken is None else latest()
+        is_in_step = schedule is not None and schedule.last_step + 1 == taken
+        return schedule if is_in_step else None
 
     def step_due_schedule(self) -> None:
         """Step the schedule for the latest call, unless that has been done.

@@ -39,9 +39,9 @@ from oneflow.optim.groups import (
     saved_parameters,
     states_of_parameters,
     unchanged_by_failures,
-    with_scaled_lr,
 )
 from oneflow.optim.hooks import OptimizerHooks, complete_step
+from oneflow.optim.numbers_ahead import numbers_of_update
 from oneflow.optim.oneflow_layout import from_oneflow_layout
 from oneflow.optim.step_counter import StepCounter
 from oneflow.primitives.operators.optimizer import pack_numbers
@@ -277,12 +277,10 @@ class Optimizer(GraphSchedule, OptimizerHooks, KeywordSuggestion):
     def numbers(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[Any, ...]:
         """The numbers of the next update of a parameter with `state`, which has been advanced.
 
-        Numbers are tensors if the entries of `state` or the options of `group` that they need are.
+        Numbers are tensors if the entries of `state` or the options of `group` that they need are;
+        else the first tells those of the steps to come.
         """
-        return tuple(
-            unwrap(number) if isinstance(number, Tensor) else float(number)
-            for number in self._numbers(with_scaled_lr(group), state)
-        )
+        return numbers_of_update(self, self._numbers, group, state)
 
     def advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
         """Count one step of a parameter of `group` with `state`; what `StepCounter` says of it."""

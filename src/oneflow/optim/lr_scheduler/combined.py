@@ -32,6 +32,14 @@ class _CombinedLR(LRScheduler):
                 )
         self.schedulers = list(schedulers)
 
+    def options_ahead(self, steps: int) -> list[list[dict[str, Any]]] | None:
+        is_known = all(scheduler.options_ahead(0) is not None for scheduler in self.schedulers)
+        return super().options_ahead(steps) if is_known else None
+
+    def _next_lrs(self, previous: int) -> list[float]:
+        self._note_step(self.last_step)
+        return super()._next_lrs(previous)
+
     def state_dict(self) -> dict[str, Any]:
         state = super().state_dict()
         return {**state, "schedulers": [scheduler.state_dict() for scheduler in self.schedulers]}
@@ -77,8 +85,12 @@ class ChainedScheduler(_CombinedLR):
     def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
         for scheduler in self.schedulers:
             base_lrs = scheduler.lrs_at(base_lrs, step)
-            scheduler.last_step = step
         return base_lrs
+
+    def _note_step(self, step: int) -> None:
+        super()._note_step(step)
+        for scheduler in self.schedulers:
+            scheduler._note_step(step)
 
 
 class SequentialLR(_CombinedLR):
@@ -136,13 +148,20 @@ class SequentialLR(_CombinedLR):
         super().__init__(optimizer, last_step, verbose)
 
     def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
+        scheduler, inner_step = self._scheduler_at(step)
+        return scheduler.lrs_at(base_lrs, inner_step)
+
+    def _scheduler_at(self, step: int) -> tuple[LRScheduler, int]:
+        """The schedule of a step, and the number of the step in it."""
         index = bisect.bisect_right(self.milestones, step)
         if index and self.interval_rescaling[index - 1]:
             step -= self.milestones[index - 1]
-        scheduler = self.schedulers[index]
-        lrs = scheduler.lrs_at(base_lrs, step)
-        scheduler.last_step = step
-        return lrs
+        return self.schedulers[index], step
+
+    def _note_step(self, step: int) -> None:
+        super()._note_step(step)
+        scheduler, inner_step = self._scheduler_at(step)
+        scheduler._note_step(inner_step)
 
 
 class _LinearLR(LinearLR):

@@ -38,19 +38,28 @@ class _MomentumLR(LRScheduler):
             f"{type(optimizer).__name__} has neither"
         )
 
-    def _set_momentum(self, group: dict[str, Any], momentum: float) -> None:
-        if "betas" in group:
-            group["betas"] = (momentum, *group["betas"][1:])
-        else:
-            group["momentum"] = momentum
+    def _momentum_options(self, step: int) -> Iterator[dict[str, Any]]:
+        """The option of each group that is its momentum after `step` steps."""
+        groups = self.optimizer.param_groups
+        for group, momentum in zip(groups, self.momentum_at(step), strict=False):
+            if "betas" in group:
+                yield {"betas": (momentum, *group["betas"][1:])}
+            else:
+                yield {"momentum": momentum}
 
     def step(self, epoch: int | None = None) -> None:
         super().step(epoch)
         if self.cycle_momentum:
-            momentum_of_groups = self.momentum_at(self.last_step)
-            groups = self.optimizer.param_groups
-            for group, momentum in zip(groups, momentum_of_groups, strict=False):
-                self._set_momentum(group, momentum)
+            options = list(self._momentum_options(self.last_step))
+            for group, option in zip(self.optimizer.param_groups, options, strict=False):
+                group.update(option)
+
+    def _options_at(self, step: int) -> list[dict[str, Any]]:
+        options = super()._options_at(step)
+        momentums = self._momentum_options(step) if self.cycle_momentum else ()
+        for option, momentum in zip(options, momentums, strict=False):
+            option.update(momentum)
+        return options
 
     def momentum_at(self, step: int) -> list[float]:
         """The momentum of the groups after `step` steps."""
@@ -130,6 +139,9 @@ class CyclicLR(_MomentumLR):
         self._attach(optimizer, last_step, verbose)
         self.base_lrs = lowest
         self.step()
+
+    def options_ahead(self, steps: int) -> list[list[dict[str, Any]]] | None:
+        return super().options_ahead(steps) if self.scale_fn is None else None
 
     def _height(self, step: int) -> float:
         """The height of the learning rate in its cycle, 1 at the top of an unscaled one."""
@@ -255,6 +267,9 @@ class OneCycleLR(_MomentumLR):
         last, start, end = intervals[index]
         done = (step - before) / (last - before) if last > before else 1.0
         return along(points[start], points[end], done)
+
+    def _options_at(self, step: int) -> list[dict[str, Any]]:
+        return super()._options_at(min(step, self.total_steps))
 
     def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
         lrs = []

@@ -19,6 +19,7 @@ class _FunctionLR(LRScheduler):
     """
 
     _not_saved = ("optimizer", "lr_lambdas")
+    _is_formula = False
 
     def __init__(
         self,

@@ -100,6 +100,8 @@ class LRScheduler(KeywordSuggestion):
     _warns_of_epochs = True
     # `get_lr` takes no arguments and returns a list.
     _lists_lrs = False
+    # The rates are a formula of the step, which may be asked about any step: no code of users.
+    _is_formula = True
 
     def __init__(self, optimizer: Optimizer, last_step: int = -1, verbose: bool = False) -> None:
         self._attach(optimizer, last_step, verbose)
@@ -111,6 +113,7 @@ class LRScheduler(KeywordSuggestion):
             cls.__init__ = _accept_last_epoch(cls.__dict__["__init__"])
         if "step" in cls.__dict__:
             cls.step = _checked(cls.__dict__["step"])
+        cls._is_formula = cls._is_formula and cls.__module__.startswith("oneflow.")
         if "get_lr" in cls.__dict__:
             cls._lists_lrs = len(parameters_of(cls.__dict__["get_lr"]).names) == 1
 
@@ -126,6 +129,7 @@ class LRScheduler(KeywordSuggestion):
                     f"param_groups[{index}] when resuming an optimizer"
                 )
         self.optimizer = optimizer
+        optimizer.note_schedule(self)
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_step = last_step
         # Calls of `step`: libraries for PyTorch count those that they leave out, too.
@@ -158,6 +162,20 @@ class LRScheduler(KeywordSuggestion):
             return list_lrs()
         return [self.get_lr(base_lr, step) for base_lr in base_lrs]
 
+    def options_ahead(self, steps: int) -> list[list[dict[str, Any]]] | None:
+        """The options that it sets in the next steps, by step and group.
+
+        None if only code of users knows: that runs when its time has come.
+        """
+        if not self._is_formula:
+            return None
+        first = self.last_step + 1
+        return [self._options_at(step) for step in range(first, first + steps)]
+
+    def _options_at(self, step: int) -> list[dict[str, Any]]:
+        """The options of each group after `step` steps."""
+        return [{"lr": lr} for lr in self.lrs_at(self.base_lrs, step)]
+
     def get_last_lr(self) -> list[float]:
         """The learning rates set last, one per parameter group."""
         return list(self._last_lr)
@@ -182,6 +200,10 @@ class LRScheduler(KeywordSuggestion):
     def _next_lrs(self, previous: int) -> list[float]:
         """The rates of the present step; `previous` is the number of the one before."""
         return self.lrs_at(self.base_lrs, self.last_step)
+
+    def _note_step(self, step: int) -> None:
+        """Take `step` for the present step; one that has others inside tells them."""
+        self.last_step = step
 
     def _present_lrs(self) -> list[float]:
         """The rates that the groups have, which another schedule may have set."""

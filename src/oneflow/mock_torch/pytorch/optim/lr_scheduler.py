@@ -48,6 +48,19 @@ class ChangeableLR(lr_scheduler.LRScheduler):
             before = after
         self.update_lrs([self._changed(group, before, after) for group in groups])
 
+    def options_ahead(self, steps: int) -> list[list[dict[str, Any]]] | None:
+        if not self._is_formula:
+            return None
+        groups = [dict(group) for group in self.optimizer.param_groups]
+        options, before = [], self.curve(self.last_step)
+        for step in range(self.last_step + 1, self.last_step + 1 + steps):
+            after = self.curve(step)
+            for group in groups:
+                group["lr"] = self._changed(group, before, after)
+            options.append([{"lr": group["lr"]} for group in groups])
+            before = after
+        return options
+
     def _changed(self, group: dict[str, Any], before: float, after: float) -> float:
         """The next rate of a group."""
         lr, floor = group["lr"], self.floor(group)

@@ -1,0 +1,215 @@
+"""The run-time numbers of a program on its device: tables with those of many steps.
+
+On accelerators a program takes a table of float64 and one of int64, and the row that holds the
+numbers of this run. What optimizers, their schedules and generators will need is known in advance.
+So a table is sent once for many steps, and rows are numbers that are on the device for good: in
+the steps between nothing is sent. The host counts as if there were no tables, and compares:
+numbers that are others than those expected are sent, so that a table never decides what a step
+computes with. On CPUs, which copy a vector in less time than choosing a row takes, there are
+vectors.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jax import lax
+from jax.sharding import NamedSharding, PartitionSpec
+
+from oneflow.base.device import Device, xla_device
+from oneflow.base.placement import Placement
+from oneflow.base.x64 import in_x64
+from oneflow.compiler.sharding import on_local_devices
+from oneflow.program.update_number import UpdateNumber
+
+_MAX_ROWS = 64
+_MAX_ROWS_ON_CPUS = 1
+_MAX_BYTES = 2**16  # of a table with more than one row
+# Runs for which nobody asks what is to come after it was wrong; they double each time.
+_FIRST_PAUSE, _MAX_PAUSE = 1, 4096
+# Devices and placements of which the rows are kept.
+_MAX_DEVICES = 512
+
+
+class _Sent(NamedTuple):
+    """What a run was given.
+
+    Attributes:
+        rows: the bits of each row of the tables that is in use.
+        row: the one of that run.
+        tables: the tables.
+        numbers: for each row its number, on the device, unless there is one row for all.
+        on_device: the tables are there, too; else they are NumPy's.
+    """
+
+    rows: Sequence[bytes]
+    row: int
+    tables: list[Any]
+    numbers: Sequence[tuple[Any, ...]]
+    on_device: bool
+
+
+class NumberTables:
+    """The numbers that each run of a program takes.
+
+    The first ones are given as NumPy's, for one run: XLA copies these in less time than a transfer
+    of their own takes. If the next run needs the same numbers, or others of which those of the runs
+    to come are known, they stay on the device from then on.
+
+    Args:
+        floats: how many numbers are passed as floats.
+        integers: how many are passed as integers.
+        device: where the program runs.
+    """
+
+    def __init__(self, floats: int, integers: int, device: Device | Placement) -> None:
+        kinds = ((floats, np.float64), (integers, np.int64))
+        self._kinds = [(count, np.dtype(kind)) for count, kind in kinds if count]
+        self._device = device
+        largest = max((count * dtype.itemsize for count, dtype in self._kinds), default=1)
+        most = _MAX_ROWS_ON_CPUS if device.type == "cpu" else _MAX_ROWS
+        self._count = max(1, min(most, _MAX_BYTES // largest))
+        # One object, for several threads may come here.
+        self._sent = _Sent((), 0, [], [], False)
+        self._pause, self._next_pause = 0, _FIRST_PAUSE
+
+    def abstract(self) -> list[jax.ShapeDtypeStruct]:
+        """Shapes and dtypes of the tables and of the row, or of vectors."""
+        sharding = None
+        if isinstance(self._device, Placement):
+            sharding = NamedSharding(self._device.mesh, PartitionSpec())
+        shapes: list[tuple[tuple[int, ...], Any]]
+        if self._count == 1:
+            shapes = [((count,), dtype) for count, dtype in self._kinds]
+        else:
+            shapes = [((self._count, count), dtype) for count, dtype in self._kinds]
+            shapes += [((), np.dtype(np.uint32))] if shapes else []
+        return [jax.ShapeDtypeStruct(s, dtype, sharding=sharding) for s, dtype in shapes]
+
+    def with_row(self, function: Callable[..., Any], first: int) -> Callable[..., Any]:
+        """A function of tables and a row, made of one of vectors.
+
+        Args:
+            function: takes the vectors after its first arguments.
+            first: the number of these.
+        """
+        if not self._kinds or self._count == 1:
+            return function
+        end = first + len(self._kinds)
+
+        def run(*arguments: Any) -> Any:
+            row = arguments[end]
+            vectors = [
+                lax.dynamic_index_in_dim(table, row, keepdims=False)
+                for table in arguments[first:end]
+            ]
+            return function(*arguments[:first], *vectors, *arguments[end + 1 :])
+
+        return run
+
+    def __call__(self, vectors: Sequence[np.ndarray], floats: Sequence[Any]) -> tuple[Any, ...]:
+        """The arguments of a run: the tables and the row.
+
+        Args:
+            vectors: the numbers.
+            floats: those passed as floats as they came, by which those to come are known.
+        """
+        bits = b"".join([vector.tobytes() for vector in vectors])
+        rows, row, tables, numbers, on_device = self._sent
+        if not on_device:
+            return self._send(bits, vectors, floats)
+        if bits != rows[row]:
+            row += 1
+            if row == len(rows) or bits != rows[row]:
+                return self._send(bits, vectors, floats)
+            self._sent = _Sent(rows, row, tables, numbers, True)
+        return *tables, *numbers[row]
+
+    def _send(
+        self, bits: bytes, vectors: Sequence[np.ndarray], floats: Sequence[Any]
+    ) -> tuple[Any, ...]:
+        """The arguments of a run that needs other numbers than expected."""
+        rows, row, _, _, on_device = self._sent
+        if rows and bits == rows[row]:  # and so they will be
+            return self._keep([bits], self._filled(vectors))
+        if self._count == 1:
+            return self._give(bits, vectors)
+        if on_device and len(rows) > 1:
+            if row == 0:
+                self._pause = self._next_pause
+                self._next_pause = min(2 * self._next_pause, _MAX_PAUSE)
+            elif row == len(rows) - 1:
+                self._next_pause = _FIRST_PAUSE
+        if not rows or self._pause:
+            self._pause = max(self._pause - 1, 0)
+            return self._give(bits, vectors)
+        tables = self._filled(vectors)
+        self._look_ahead(tables, floats, rows[row])
+        pairs = zip(*[[row.tobytes() for row in table] for table in tables], strict=True)
+        expected = list(map(b"".join, pairs))
+        if expected[1] == bits:
+            return self._give(bits, vectors)
+        return self._keep(expected, tables)
+
+    def _filled(self, vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Tables all of whose rows are these numbers."""
+        if self._count == 1:
+            return list(vectors)
+        return [np.tile(vector, (self._count, 1)) for vector in vectors]
+
+    def _look_ahead(self, tables: list[np.ndarray], floats: Sequence[Any], before: bytes) -> None:
+        """Write the numbers to come into all rows but the first.
+
+        Those of generators, the integers, go on as they did from the run before to this one.
+        """
+        steps = self._count - 1
+        for place, number in enumerate(floats):
+            if type(number) is UpdateNumber:
+                numbers = np.array(number.ahead(steps), np.float64)
+                tables[0][1:, place : place + numbers.shape[1]] = numbers
+        last = tables[-1]
+        if last.dtype.kind == "i":
+            step = last[0] - np.frombuffer(before, last.dtype)[-last.shape[1] :]
+            last += step * np.arange(self._count)[:, None]
+
+    def _give(self, bits: bytes, vectors: Sequence[np.ndarray]) -> tuple[Any, ...]:
+        """Give the numbers of one run to the program itself."""
+        tables = list(vectors)
+        if self._count > 1:
+            tables = [np.empty((self._count, count), dtype) for count, dtype in self._kinds]
+            for table, vector in zip(tables, vectors, strict=True):
+                table[0] = vector
+        numbers = self._numbers(1)
+        self._sent = _Sent((bits,), 0, tables, numbers, False)
+        return *tables, *numbers[0]
+
+    def _keep(self, rows: list[bytes], tables: list[np.ndarray]) -> tuple[Any, ...]:
+        """Send tables that stay on the device."""
+        arrays = [_replicated(table, self._device) for table in tables]
+        numbers = self._numbers(len(rows))
+        self._sent = _Sent(rows, 0, arrays, numbers, True)
+        return *arrays, *numbers[0]
+
+    def _numbers(self, count: int) -> list[tuple[Any, ...]]:
+        """The number of each row as an argument, on the device."""
+        if self._count == 1:
+            return [()]
+        return [(_row_on(self._device, row),) for row in range(count)]
+
+
+@functools.lru_cache(maxsize=_MAX_DEVICES * _MAX_ROWS)
+def _row_on(device: Device | Placement, row: int) -> Any:
+    """The number of a row, on a device."""
+    return _replicated(np.uint32(row), device)
+
+
+@in_x64
+def _replicated(array: Any, device: Device | Placement) -> Any:
+    """An array on a device, or on each of a placement."""
+    if not isinstance(device, Placement):
+        return jax.device_put(array, xla_device(device))
+    return on_local_devices(array, device, array.shape, PartitionSpec())

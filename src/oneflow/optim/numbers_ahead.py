@@ -1,0 +1,84 @@
+"""The numbers of an optimizer's updates, in this step and in those to come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from oneflow.optim.groups import with_scaled_lr
+from oneflow.program.update_number import UpdateNumber
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
+
+if TYPE_CHECKING:
+    from oneflow.optim.lr_scheduler.scheduler import LRScheduler
+    from oneflow.optim.optimizer import Optimizer
+
+# The numbers of an update, from the options of its group and the counts of a parameter.
+Rule = Callable[[dict[str, Any], dict[str, Any]], Sequence[Any]]
+# The last step of a schedule, and what it sets in the next ones.
+_COMPUTED: WeakKeyDictionary[LRScheduler, tuple[Any, Any]] = WeakKeyDictionary()
+
+
+def numbers_of_update(
+    optimizer: Optimizer, rule: Rule, group: dict[str, Any], state: dict[str, Any]
+) -> tuple[Any, ...]:
+    """The numbers of an update; the first tells those of the steps to come if all are known here.
+
+    Args:
+        optimizer: the optimizer.
+        rule: its rule.
+        group: the options of the parameter.
+        state: the counts of the parameter, advanced.
+    """
+    numbers = [
+        unwrap(number) if isinstance(number, Tensor) else float(number)
+        for number in rule(with_scaled_lr(group), state)
+    ]
+    if numbers and {*map(type, numbers)} == {float}:
+        numbers[0] = UpdateNumber(numbers[0], partial(_ahead, optimizer, rule, group, state))
+    return tuple(numbers)
+
+
+def _ahead(
+    optimizer: Optimizer, rule: Rule, group: dict[str, Any], state: dict[str, Any], steps: int
+) -> list[Sequence[float]]:
+    """The numbers of the next steps: the optimizer's own arithmetic, on copies of its counts."""
+    counts, rows = dict(state), []
+    for options in options_ahead(optimizer, group, counts.get("step"), steps):
+        optimizer.advance(counts, options)
+        rows.append(list(map(float, rule(with_scaled_lr(options), counts))))
+    return rows
+
+
+def options_ahead(
+    optimizer: Optimizer, group: Mapping[str, Any], taken: float | None, steps: int
+) -> list[dict[str, Any]]:
+    """The options of a group in the next steps, if only its schedule changes them.
+
+    Args:
+        optimizer: the optimizer.
+        group: the group.
+        taken: the steps that it has taken; None if nobody on the host knows.
+        steps: how many steps.
+    """
+    options = _scheduled_options(optimizer.schedule_in_step(taken), steps)
+    index = next((i for i, other in enumerate(optimizer.param_groups) if other is group), None)
+    if options is None or index is None or index >= len(options[0]):
+        return [dict(group) for _ in range(steps)]
+    return [{**group, **of_groups[index]} for of_groups in options]
+
+
+def _scheduled_options(
+    schedule: LRScheduler | None, steps: int
+) -> list[list[dict[str, Any]]] | None:
+    """What a schedule sets in the next steps; computed once for all groups of a step."""
+    if schedule is None:
+        return None
+    last_step, options = _COMPUTED.get(schedule, (None, None))
+    if last_step != schedule.last_step or (options is not None and len(options) < steps):
+        options = schedule.options_ahead(steps)
+        _COMPUTED[schedule] = schedule.last_step, options
+    return options if options is None else options[:steps]

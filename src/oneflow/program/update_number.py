@@ -1,0 +1,28 @@
+"""Run-time numbers that know those of the steps to come, so that these can be sent in advance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+
+class UpdateNumber(float):
+    """The first of the run-time numbers of an optimizer's update.
+
+    It stands for all of them: the others follow it among the numbers of the program.
+
+    Attributes:
+        ahead: the numbers of the next steps, as many as asked for, if nobody changes an option. It
+            may be wrong; who uses it compares each row with the numbers that come.
+    """
+
+    __slots__ = ("ahead",)
+
+    ahead: Callable[[int], Sequence[Sequence[float]]]
+
+    def __new__(
+        cls, number: float, ahead: Callable[[int], Sequence[Sequence[float]]]
+    ) -> UpdateNumber:
+        """Make the number of this step, with what tells those to come."""
+        update_number = super().__new__(cls, number)
+        update_number.ahead = ahead
+        return update_number

@@ -1,0 +1,97 @@
+"""The tables that a program's run-time numbers are sent in hold the numbers of each run."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oneflow.base.device import CPU
+from oneflow.compiler import number_tables
+from oneflow.compiler.number_tables import NumberTables
+from oneflow.program.update_number import UpdateNumber
+
+ROWS = number_tables._MAX_ROWS
+RUNS = 3 * ROWS
+Run = tuple[list[float], list[int]]
+
+
+def _counted(step: int) -> list[float]:
+    """The numbers of a step, which know those to come."""
+
+    def ahead(steps: int) -> list[list[float]]:
+        return [[1.0 / later, 0.5] for later in range(step + 1, step + 1 + steps)]
+
+    return [UpdateNumber(1.0 / step, ahead), 0.5]
+
+
+def constant() -> Iterator[Run]:
+    return (([0.1, 0.9], [7]) for _ in range(RUNS))
+
+
+def counts() -> Iterator[Run]:
+    return ((_counted(step), []) for step in range(1, RUNS))
+
+
+def draws() -> Iterator[Run]:
+    first = 2**63 - 50  # they wrap around
+    streams = (first + 3 * step for step in range(RUNS))
+    return (([], [5, (s + 2**63) % 2**64 - 2**63]) for s in streams)
+
+
+def counts_and_draws() -> Iterator[Run]:
+    return (([0.3, *_counted(step)], [5, 3 * step]) for step in range(1, RUNS))
+
+
+def changed_by_hand() -> Iterator[Run]:
+    for step, (floats, integers) in enumerate(counts_and_draws()):
+        floats[0] = 0.2 if step == ROWS + 9 else 0.1
+        yield floats, [9 if step > 20 else 5, integers[1]]
+
+
+def unknown() -> Iterator[Run]:
+    random = np.random.default_rng(0)
+    for step in range(1, RUNS):
+        yield [*_counted(step), random.random()], [int(random.integers(9))]
+
+
+def many() -> Iterator[Run]:
+    return (([*_counted(step), *[0.5] * 9000], [step]) for step in range(1, 9))
+
+
+# The transfers of all runs: arrays that stay, and arrays given to the program itself.
+SENT: dict[Any, tuple[int, int]] = {
+    constant: (2, 2),
+    counts: (3, 1),
+    draws: (3, 1),
+    counts_and_draws: (6, 2),
+    changed_by_hand: (14, 10),
+    unknown: (30, 2 * RUNS),
+    many: (0, 16),
+}
+
+
+@pytest.mark.parametrize("runs", SENT)
+def test_each_run_gets_its_numbers(runs, monkeypatch):
+    monkeypatch.setattr(number_tables, "_MAX_ROWS_ON_CPUS", ROWS)
+    sent = []
+    put = number_tables._replicated
+    monkeypatch.setattr(
+        number_tables, "_replicated", lambda array, device: sent.append(array) or put(array, device)
+    )
+    tables: NumberTables | None = None
+    given = 0
+    for floats, integers in runs():
+        tables = tables or NumberTables(len(floats), len(integers), CPU)
+        kinds = ((floats, np.float64), (integers, np.int64))
+        vectors = [np.array(numbers, kind) for numbers, kind in kinds if numbers]
+        arguments = tables(vectors, floats)
+        arrays, row = arguments[: len(vectors)], arguments[len(vectors) :]
+        for array, vector in zip(arrays, vectors, strict=True):
+            assert np.array_equal(np.asarray(array)[tuple(map(int, row))], vector)
+        given += sum(isinstance(array, np.ndarray) for array in arrays)
+        shapes = [(array.shape, array.dtype) for array in arguments]
+        assert shapes == [(spec.shape, spec.dtype) for spec in tables.abstract()]
+    most_sent, most_given = SENT[runs]
+    assert len([array for array in sent if array.ndim]) <= most_sent
+    assert given <= most_given
