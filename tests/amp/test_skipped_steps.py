@@ -9,6 +9,9 @@ import torch
 import oneflow as flow
 from oneflow import nn
 from oneflow.optim.skipped_steps import may_step_unless
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.unscale import unscale
+from oneflow.runtime.eager import current
 
 optim = flow.optim
 OPTIMIZERS = {
@@ -154,3 +157,35 @@ def test_an_object_with_the_methods_of_an_optimizer_is_stepped():
         scaler.step(optimizer)
         scaler.update()
     assert weight.item() == 0.5
+
+
+UNSCALED = [("float16", 1024.0), ("bfloat16", 3.0), ("float32", 1e38), ("float64", 7.0)]
+
+
+@pytest.mark.parametrize("bad", [None, 0, 2])
+@pytest.mark.parametrize("is_split", [False, True])
+def test_all_gradients_are_unscaled_by_one_instruction(bad, is_split):
+    parameters = [flow.ones(2, 3, dtype=getattr(flow, name)) for name, _ in UNSCALED]
+    if is_split:
+        devices = flow.placement("cpu", [0, 1])
+        whole = [parameter.to_global(devices, flow.sbp.broadcast) for parameter in parameters]
+        parameters = [parameter.to_global(sbp=flow.sbp.split(0)) for parameter in whole]
+    optimizer = flow.optim.SGD([p.requires_grad_() for p in parameters], lr=0.1)
+    for index, (parameter, (_, value)) in enumerate(zip(parameters, UNSCALED, strict=True)):
+        parameter.grad = flow.full_like(parameter, value)
+        if index == bad:
+            parameter.grad[1, 2] = float("nan")
+    scaler = flow.amp.GradScaler(2.0**17)  # more than float16 has
+    scaler.scale(parameters[2].sum())
+    flow.eager.synchronize()
+    failed = scaler.unscale_(optimizer)
+    if not is_split:
+        recorded = [entry for entry in current.recorder.key if isinstance(entry, Operation)]
+        assert [operation.primitive for operation in recorded] == [unscale]
+    assert failed.item() is (bad is not None)
+    for index, (parameter, (_, value)) in enumerate(zip(parameters, UNSCALED, strict=True)):
+        expected = np.full((2, 3), value / 2.0**17)
+        if index == bad:
+            expected[1, 2] = np.nan
+        assert parameter.grad.dtype is parameter.dtype
+        assert np.allclose(parameter.grad.double().numpy(), expected, rtol=4e-3, equal_nan=True)

@@ -31,7 +31,7 @@ WITHOUT_AXES = {
         random_permutation masked_scatter as_strided as_strided_update
         bag_offsets""",
     "every result depends on all elements, and not as a sum of parts": """
-        nms_mask median_of_all nanmedian_of_all total_norm clip_norm lamb_update
+        nms_mask median_of_all nanmedian_of_all total_norm clip_norm unscale lamb_update
         muon_update power_iteration limit_rows nonzero""",
     "which rows are read and written depends on values": """
         sgd_update_of_rows sgdw_update_of_rows adam_update_of_rows adamax_update_of_rows

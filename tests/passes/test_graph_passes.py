@@ -16,13 +16,11 @@ LOOKED_UP = """\
 }"""
 # Unscaled, checked, clipped and perhaps skipped: no line is about the whole table.
 GUARDED = """\
-  %35: float32[3,2] = div(%31, %3)
-  %37: int64[3], %38: float32[3,2] = gradient_of_rows(%35, %0, count=5, paddings=(-1,))
-  %39: bool[3,2] = isfinite(%38)
-  %40: bool[] = all(%39, dims=(0, 1), keepdim=False)
-  %47: float32[], %48: float32[3,2], %49: float32[1,2] = clip_norm($6, %38, %42, order=2.0)
-  %64: int64[3] = rows_unless(%46, %37, count=5)
-  %65: float32[5,2] = sgd_update_of_rows(%1, %64, %48, %63, states=0)
+  %34: int64[3], %35: float32[3,2] = gradient_of_rows(%31, %0, count=5, paddings=(-1,))
+  %36: bool[], %37: float32[3,2], %38: float32[1,2] = unscale(%3, %35, %32)
+  %40: float32[], %41: float32[3,2], %42: float32[1,2] = clip_norm($6, %37, %38, order=2.0)
+  %57: int64[3] = rows_unless(%36, %34, count=5)
+  %58: float32[5,2] = sgd_update_of_rows(%1, %57, %41, %56, states=0)
 """
 
 

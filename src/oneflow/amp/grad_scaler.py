@@ -11,8 +11,10 @@ import numpy as np
 from oneflow.base.device import CPU, Device
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.elementwise.clamp import where
+from oneflow.optim.gradient_clipping import by_place
 from oneflow.optim.optimizer import Optimizer
 from oneflow.optim.skipped_steps import may_step_unless, step_unless
+from oneflow.primitives.operators.unscale import unscale
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
@@ -105,10 +107,12 @@ class StaticGradScaler:
             return None
         flag: Any = None
         with no_grad():
-            for grad in grads:
-                write(grad, unwrap(self.unscale_gradient(grad)))
-                bad = grad.isfinite().all().logical_not()
-                flag = bad if flag is None else flag.logical_or(_on(bad, flag.device))
+            for group in by_place(grads):
+                scale = unwrap(self._scale_on(unwrap(group[0]).spec.device))
+                bad, *unscaled = unscale(scale, *map(unwrap, group))
+                for grad, value in zip(group, unscaled, strict=True):
+                    write(grad, value)
+                flag = wrap(bad) if flag is None else flag.logical_or(_on(wrap(bad), flag.device))
         self._found[optimizer] = flag
         return flag
 

@@ -57,7 +57,7 @@ def clip_grad_norm_(
     with no_grad():
         if error_if_nonfinite:
             get_total_norm(grads, order, error_if_nonfinite=True)
-        groups = _by_place(grads)
+        groups = by_place(grads)
         if len(groups) > 1:
             norm = _norm_of(groups, order)
             _scale_by_norm(groups, norm, max_norm)
@@ -96,7 +96,7 @@ def get_total_norm(
         return import_array(0.0)
     order = float(norm_type)
     with no_grad():
-        norm = wrap(_norm_of(_by_place(vectors), order))
+        norm = wrap(_norm_of(by_place(vectors), order))
     if error_if_nonfinite and not math.isfinite(norm.item()):
         raise RuntimeError(
             f"The total norm of order {order} for gradients from `parameters` is non-finite "
@@ -132,10 +132,10 @@ def clip_grads_with_norm_(
     grads = _gradients(parameters)
     if grads:
         with no_grad():
-            _scale_by_norm(_by_place(grads), unwrap(total_norm), max_norm)
+            _scale_by_norm(by_place(grads), unwrap(total_norm), max_norm)
 
 
-def _by_place(grads: list[Tensor]) -> list[list[Tensor]]:
+def by_place(grads: list[Tensor]) -> list[list[Tensor]]:
     """The gradients that are on the same device or placement, together."""
     groups: dict[Any, list[Tensor]] = {}
     for grad in grads:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from oneflow.optim.groups import with_scaled_lr
@@ -12,18 +12,14 @@ from oneflow.program.update_number import UpdateNumber
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
-if TYPE_CHECKING:
-    from oneflow.optim.lr_scheduler.scheduler import LRScheduler
-    from oneflow.optim.optimizer import Optimizer
-
 # The numbers of an update, from the options of its group and the counts of a parameter.
 Rule = Callable[[dict[str, Any], dict[str, Any]], Sequence[Any]]
 # The last step of a schedule, and what it sets in the next ones.
-_COMPUTED: WeakKeyDictionary[LRScheduler, tuple[Any, Any]] = WeakKeyDictionary()
+_COMPUTED: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
 
 
 def numbers_of_update(
-    optimizer: Optimizer, rule: Rule, group: dict[str, Any], state: dict[str, Any]
+    optimizer: Any, rule: Rule, group: dict[str, Any], state: dict[str, Any]
 ) -> tuple[Any, ...]:
     """The numbers of an update; the first tells those of the steps to come if all are known here.
 
@@ -43,7 +39,7 @@ def numbers_of_update(
 
 
 def _ahead(
-    optimizer: Optimizer, rule: Rule, group: dict[str, Any], state: dict[str, Any], steps: int
+    optimizer: Any, rule: Rule, group: dict[str, Any], state: dict[str, Any], steps: int
 ) -> list[Sequence[float]]:
     """The numbers of the next steps: the optimizer's own arithmetic, on copies of its counts."""
     counts, rows = dict(state), []
@@ -54,7 +50,7 @@ def _ahead(
 
 
 def options_ahead(
-    optimizer: Optimizer, group: Mapping[str, Any], taken: float | None, steps: int
+    optimizer: Any, group: Mapping[str, Any], taken: float | None, steps: int
 ) -> list[dict[str, Any]]:
     """The options of a group in the next steps, if only its schedule changes them.
 
@@ -71,9 +67,7 @@ def options_ahead(
     return [{**group, **of_groups[index]} for of_groups in options]
 
 
-def _scheduled_options(
-    schedule: LRScheduler | None, steps: int
-) -> list[list[dict[str, Any]]] | None:
+def _scheduled_options(schedule: Any, steps: int) -> list[list[dict[str, Any]]] | None:
     """What a schedule sets in the next steps; computed once for all groups of a step."""
     if schedule is None:
         return None

@@ -6,9 +6,10 @@ keep their values and states, momentum included, which is what "lazy" optimizers
 
 Between the lookups and the update a gradient may be
 
-1. unscaled, cast, or otherwise go through elementwise operations linear in it: so do the gradients
+1. cast, or otherwise go through elementwise operations linear in it: so do the gradients
    of the lookups;
-2. checked for infinities and NaN: only the rows looked up can have any, the others are zero;
+2. unscaled and checked for infinities and NaN: only the rows looked up can have any, the others are
+   zero;
 3. clipped by a norm, to which zeros add nothing.
 
 And the update may be skipped by a gradient scaler: then no rows are written. The dense gradient is
@@ -24,11 +25,11 @@ from typing import NamedTuple
 
 from oneflow.passes.program_builder import ProgramBuilder, operation_of
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.operators.elementwise import add, isfinite, where
+from oneflow.primitives.operators.elementwise import add, where
 from oneflow.primitives.operators.embedding import NO_PADDING, embedding_backward
 from oneflow.primitives.operators.gradient_clipping import clip_norm
 from oneflow.primitives.operators.optimizer import gradient_of_rows, rows_unless
-from oneflow.primitives.operators.reduce import all_true
+from oneflow.primitives.operators.unscale import unscale
 from oneflow.primitives.registry import Primitive
 from oneflow.primitives.sharding.linearity import linear_operands
 from oneflow.program.ir import Instruction, Program
@@ -86,7 +87,6 @@ class _SparseUpdateBuilder(ProgramBuilder):
                 self._users[number].append(instruction)
         self._row_gradients = self._find_row_gradients()
         self._gradients: dict[int, RowGradient] = {}
-        self._finite: dict[int, int] = {}
 
     @property
     def has_updates(self) -> bool:
@@ -115,8 +115,8 @@ class _SparseUpdateBuilder(ProgramBuilder):
             return None if operation.attributes["by_frequency"] else {number}
         if operation.primitive is add:
             parts = [self._sources(operand) for operand in producer.operands]
-        elif operation.primitive is clip_norm and operation.attributes["order"] > 0:
-            # The norm is the first result and the limit the first operand.
+        elif _is_of_all(operation):
+            # What is said of all is the first result, and a number for all the first operand.
             parts = [self._sources(producer.operands[number - producer.results.start])]
         else:
             index = _scaled_operand(producer)
@@ -132,21 +132,12 @@ class _SparseUpdateBuilder(ProgramBuilder):
             return  # It belongs to an update that may be skipped, and was appended with it.
         if _update_of_rows(operation) is not None:
             self._split(instruction)
-        elif operation.primitive is clip_norm and self._row_gradients.intersection(
-            instruction.results
-        ):
-            self._clip(instruction)
-        elif _reduces_rows(instruction) and instruction.operands[0] in self._finite:
-            (self.new[first],) = self._append_copy(
-                instruction, [self._finite[instruction.operands[0]]]
-            )
+        elif _is_of_all(operation) and self._row_gradients.intersection(instruction.results):
+            self._apply_to_all(instruction)
         else:
             self.copy(instruction)
             if first in self._row_gradients:
                 self._gradients[first] = self._gradient(instruction)
-            elif operation.primitive is isfinite and instruction.operands[0] in self._gradients:
-                _, values = self._rows(instruction.operands[0])
-                (self._finite[first],) = self._append_copy(instruction, [values])
 
     def _append_copy(self, instruction: Instruction, operands: list[int]) -> range:
         """Append the primitive of an instruction, with its attributes, of other new values."""
@@ -188,8 +179,8 @@ class _SparseUpdateBuilder(ProgramBuilder):
             gradient.rows, gradient.values = self.apply(gradient_of_rows, operands, options, scope)
         return gradient.rows, gradient.values
 
-    def _clip(self, instruction: Instruction) -> None:
-        """Clip gradients of rows, and others, by their common norm."""
+    def _apply_to_all(self, instruction: Instruction) -> None:
+        """Unscale gradients of rows, and others, or clip them by their common norm."""
         operands = [self.new[number] for number in instruction.operands]
         indices = [
             index
@@ -282,11 +273,10 @@ def _parameters(instruction: Instruction) -> list[tuple[list[int], range]]:
     ]
 
 
-def _reduces_rows(instruction: Instruction) -> bool:
-    """Return true if it reduces a condition over all rows."""
-    operation = instruction.operation
-    dims = operation.attributes.get("dims")
-    return operation.primitive is all_true and (dims is None or 0 in dims)
+def _is_of_all(operation: Operation) -> bool:
+    """Return true if it computes gradients from all of them, and rows of zeros change no others."""
+    is_clipping = operation.primitive is clip_norm and operation.attributes["order"] > 0
+    return is_clipping or operation.primitive is unscale
 
 
 def _scaled_operand(instruction: Instruction) -> int | None:
