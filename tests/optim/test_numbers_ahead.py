@@ -1,4 +1,4 @@
-"""What an optimizer says of the numbers of the steps to come is what they are, bit by bit."""
+"""An optimizer knows the numbers of the steps to come, bit by bit."""
 
 import pytest
 

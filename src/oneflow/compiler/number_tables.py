@@ -36,7 +36,7 @@ _MAX_DEVICES = 512
 
 
 class _Sent(NamedTuple):
-    """What a run was given.
+    """The arguments of a run.
 
     Attributes:
         rows: the bits of each row of the tables that is in use.

@@ -116,7 +116,7 @@ class _SparseUpdateBuilder(ProgramBuilder):
         if operation.primitive is add:
             parts = [self._sources(operand) for operand in producer.operands]
         elif _is_of_all(operation):
-            # What is said of all is the first result, and a number for all the first operand.
+            # The first result is about all of them, as the first operand is.
             parts = [self._sources(producer.operands[number - producer.results.start])]
         else:
             index = _scaled_operand(producer)
