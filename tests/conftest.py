@@ -54,7 +54,7 @@ class Budget:
         seconds: that are left.
     """
 
-    RUN_SECONDS = 600.0
+    RUN_SECONDS = 480.0
 
     def __init__(self) -> None:
         self.seconds = self.RUN_SECONDS / int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))

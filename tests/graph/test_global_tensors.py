@@ -141,6 +141,26 @@ def test_micro_batches_of_split_rows():
     np.testing.assert_allclose(results[0][1].numpy(), first.numpy(), rtol=1e-5, atol=1e-6)
 
 
+def test_micro_batches_of_split_rows_are_split_as_the_rows_are():
+    splits = []
+
+    class Accumulating(flow.nn.Graph):
+        def __init__(self):
+            super().__init__()
+            self.net = flow.nn.Linear(6, 4).to_global(PAIR, B)
+            self.add_optimizer(flow.optim.SGD(self.net.parameters(), lr=0.1))
+            self.config.set_gradient_accumulation_steps(4)
+
+        def build(self, x):
+            splits.append(x.sbp)
+            loss = self.net(x).sum()
+            loss.backward()
+            return loss
+
+    Accumulating()(flow.ones(16, 6, placement=PAIR, sbp=S(0)))
+    assert set(splits) == {(S(0),)}
+
+
 def test_in_place_in_a_graph_keeps_the_layout():
     class Add(flow.nn.Graph):
         def build(self, x):
