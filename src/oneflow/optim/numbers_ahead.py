@@ -68,7 +68,7 @@ def options_ahead(
 
 
 def _scheduled_options(schedule: Any, steps: int) -> list[list[dict[str, Any]]] | None:
-    """The options that a schedule sets in the next steps; computed once for all groups of a step."""
+    """The options that a schedule sets in the next steps, computed once for all groups."""
     if schedule is None:
         return None
     last_step, options = _COMPUTED.get(schedule, (None, None))
