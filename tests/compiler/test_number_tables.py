@@ -6,10 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import oneflow as flow
 from oneflow.base.device import CPU
 from oneflow.compiler import number_tables
 from oneflow.compiler.number_tables import NumberTables
 from oneflow.program.update_number import UpdateNumber
+from oneflow.runtime import eager
+from oneflow.runtime.background import COMPILER
+from oneflow.runtime.program_cache import ProgramCache
 
 ROWS = number_tables._MAX_ROWS
 RUNS = 3 * ROWS
@@ -95,3 +99,61 @@ def test_each_run_gets_its_numbers(runs, monkeypatch):
     most_sent, most_given = SENT[runs]
     assert len([array for array in sent if array.ndim]) <= most_sent
     assert given <= most_given
+
+
+def _weights_after_steps(as_graph: bool) -> tuple[np.ndarray, int, int]:
+    """A weight after training, the steps counted and the draws; more steps than a table has."""
+    flow.manual_seed(3)
+    weight = flow.ones(64).requires_grad_()
+    optimizer = flow.optim.AdamW([weight], lr=0.01)
+    schedule = flow.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=90)
+
+    def loss() -> flow.Tensor:
+        return flow.nn.functional.dropout(weight * weight, 0.5).sum()
+
+    class Training(flow.nn.Graph):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = weight
+            self.add_optimizer(optimizer, lr_sch=schedule)
+
+        def build(self) -> flow.Tensor:
+            value = loss()
+            value.backward()
+            return value
+
+    graph = Training() if as_graph else None
+    for step in range(ROWS + 26):
+        if step == 30:
+            optimizer.param_groups[0]["lr"] = 0.5
+        if step == 50:
+            flow.manual_seed(4)
+        if graph is not None:
+            graph()
+            continue
+        optimizer.zero_grad()
+        loss().backward()
+        optimizer.step()
+        schedule.step()
+        if step < 6:
+            COMPILER.wait()
+    counted = optimizer.state_dict()["state"][0]["step"]
+    return weight.numpy(), counted, flow.get_rng_state().numpy().view("<u8")[1]
+
+
+@pytest.mark.parametrize("as_graph", [False, True])
+def test_training_is_what_it_is_without_tables(as_graph, monkeypatch):
+    expected, *expected_counts = _weights_after_steps(as_graph)
+    monkeypatch.setattr(number_tables, "_MAX_ROWS_ON_CPUS", ROWS)
+    monkeypatch.setattr(eager, "PROGRAMS", ProgramCache())
+    sizes = []
+    abstract = NumberTables.abstract
+    monkeypatch.setattr(
+        NumberTables,
+        "abstract",
+        lambda tables: sizes.append(tables._count) or abstract(tables),
+    )
+    weights, *counts = _weights_after_steps(as_graph)
+    np.testing.assert_allclose(weights, expected, rtol=1e-6)
+    assert counts == expected_counts == [ROWS + 26, ROWS - 24]
+    assert ROWS in sizes
