@@ -68,6 +68,20 @@ def test_operators_have_names_counts_and_shapes() -> None:
     ]
 
 
+def test_operators_are_kept_apart_by_their_attributes() -> None:
+    with profile(record_attrs=True) as made:
+        kept = [flow.ones(2, 5).softmax(dim) for dim in (0, 1, 1)]
+    assert len(kept) == 3
+    rows = [row for row in made.key_averages(group_by_attributes=True) if row.key == "softmax"]
+    assert [row.count for row in rows] == [1, 2]
+    assert rows[0].attributes != rows[1].attributes
+    assert "Attributes" in made.key_averages(group_by_attributes=True).table()
+    together = [row for row in made.key_averages() if row.key == "softmax"]
+    assert [(row.count, row.attributes) for row in together] == [(3, {})]
+    with pytest.raises(ValueError, match="record_attrs"):
+        profile().key_averages(group_by_attributes=True)
+
+
 def test_hot_programs_are_taken_apart_unless_they_are_left_whole() -> None:
     def step(x: flow.Tensor) -> float:
         return (x * 2 + 1).sum().item()

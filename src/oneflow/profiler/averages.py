@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from oneflow.primitives.cost.operation_cost import unsharded_flops
@@ -54,6 +54,12 @@ class TimedEvent:
         """The shapes of an operator's operands."""
         return [list(shape) for shape in self.event.shapes]
 
+    @property
+    def attributes(self) -> dict[str, str]:
+        """What an operator was called with beside its operands, as text."""
+        operation = self.event.operation
+        return {} if operation is None else {k: str(v) for k, v in operation.attributes.items()}
+
 
 @dataclass
 class EventAverages:
@@ -69,6 +75,8 @@ class EventAverages:
         output_bytes: bytes of all results.
         flops: multiplications, additions and the like, if these were asked for.
         stack: callers outside `oneflow`, if events of different ones are kept apart.
+        attributes: what the operators were called with beside their operands, as text, if events
+            of different ones are kept apart.
 
     Example:
         >>> import oneflow as flow
@@ -87,6 +95,7 @@ class EventAverages:
     output_bytes: int = 0
     flops: int = 0
     stack: list[str] = field(default_factory=list)
+    attributes: dict[str, str] = field(default_factory=dict)
 
     @property
     def cpu_time(self) -> float:
@@ -173,6 +182,7 @@ class EventList(list[EventAverages]):
             "Output Bytes": [str(row.output_bytes) for row in rows] if self.with_memory else [],
             "FLOPs": [str(row.flops) for row in rows] if any(row.flops for row in rows) else [],
             "Input Shapes": [str(row.input_shapes or "") for row in rows],
+            "Attributes": [_attributes_text(row.attributes) for row in rows],
             "Source Location": [row.stack[0] if row.stack else "" for row in rows],
         }
         columns = {title: texts for title, texts in optional.items() if any(texts)}
@@ -186,6 +196,10 @@ class EventList(list[EventAverages]):
             plain = [name, share, *map(_time_text, times), str(row.count)]
             cells.append([*plain, *[texts[number] for texts in columns.values()]])
         return f"{_aligned(cells)}\nSelf CPU time total: {_time_text(self.self_cpu_time_total)}\n"
+
+
+def _attributes_text(attributes: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in attributes.items())
 
 
 def _time_text(time_us: float) -> str:
@@ -227,7 +241,11 @@ def timed(events: Iterable[TraceEvent]) -> list[TimedEvent]:
 
 
 def averages(
-    events: Iterable[TraceEvent], by_shape: bool, frames: int = 0, with_flops: bool = False
+    events: Iterable[TraceEvent],
+    by_shape: bool,
+    frames: int = 0,
+    with_flops: bool = False,
+    by_attributes: bool = False,
 ) -> EventList:
     """Return the averages of events of the same name.
 
@@ -236,13 +254,17 @@ def averages(
         by_shape: keep operands of different shapes apart.
         frames: keep events with different callers apart, that many of the innermost.
         with_flops: count multiplications, additions and the like.
+        by_attributes: keep operators with different attributes apart.
     """
     groups: dict[tuple, EventAverages] = {}
     for event in timed(events):
         shapes = event.input_shapes if by_shape else []
         stack = event.stack[:frames]
-        key = event.name, event.event.kind, str(shapes), *stack
+        attributes = event.attributes if by_attributes else {}
+        key = event.name, event.event.kind, str(shapes), str(attributes), *stack
         if key not in groups:
-            groups[key] = EventAverages(event.name, event.event.kind, shapes, stack=stack)
+            group = EventAverages(event.name, event.event.kind, shapes)
+            group.stack, group.attributes = stack, attributes
+            groups[key] = group
         groups[key].add(event, with_flops)
     return EventList(groups.values())

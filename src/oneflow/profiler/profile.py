@@ -68,6 +68,7 @@ class profile:
         on_trace_ready: called with this profile at the end, or after every cycle of the schedule.
         record_shapes: keep the shapes of operands.
         record_bandwidth_for_cuda: warns when True; tables show no bandwidths.
+        record_attrs: keep what operators are called with beside their operands.
         by_operator: whether to run hot programs operator by operator.
         profile_memory: show the bytes of results, and note the memory in use after each operator,
             for `peak_memory` and the trace.
@@ -100,6 +101,7 @@ class profile:
         record_shapes: bool = False,
         record_bandwidth_for_cuda: bool = False,
         *,
+        record_attrs: bool = False,
         schedule: Callable[[int], ProfilerAction] | None = None,
         on_trace_ready: Callable[[Any], Any] | None = None,
         by_operator: bool = True,
@@ -127,7 +129,8 @@ class profile:
             experimental_config=experimental_config is not None,
         )
         self.activities = _chosen_activities(activities, use_cuda)
-        self.record_shapes, self.profile_memory = record_shapes, profile_memory
+        self.record_shapes, self.record_attrs = record_shapes, record_attrs
+        self.profile_memory = profile_memory
         self.with_stack, self.with_flops = with_stack, with_flops
         self.step_num = 0
         self._schedule, self._on_trace_ready = schedule, on_trace_ready
@@ -204,7 +207,11 @@ class profile:
         return timed(self._events)
 
     def key_averages(
-        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        *,
+        group_by_attributes: bool = False,
     ) -> EventList:
         """Return the averages of all events of a name.
 
@@ -213,16 +220,33 @@ class profile:
                 `record_shapes`.
             group_by_stack_n: keep events with different callers apart, that many of the innermost;
                 needs `with_stack`.
+            group_by_attributes: keep operators apart that were called with something else beside
+                their operands; needs `record_attrs`.
 
         Raises:
-            ValueError: shapes or callers are asked for and were not recorded.
+            ValueError: shapes, callers or attributes are asked for and were not recorded.
+
+        Example:
+            >>> import oneflow as flow
+            >>> with flow.profiler.profile(record_attrs=True) as prof:
+            ...     y = flow.ones(2, 3).sum(0).sum(0)
+            ...     z = flow.ones(2, 3).sum(1)
+            >>> rows = prof.key_averages(group_by_attributes=True)
+            >>> [(row.count, row.attributes["dims"]) for row in rows if row.key == "sum"]
+            [(2, '(0,)'), (1, '(1,)')]
         """
         if group_by_input_shape and not self.record_shapes:
             raise ValueError("`group_by_input_shape` needs a profile made with `record_shapes`")
         if group_by_stack_n and not self.with_stack:
             raise ValueError("`group_by_stack_n` needs a profile made with `with_stack`")
+        if group_by_attributes and not self.record_attrs:
+            raise ValueError("`group_by_attributes` needs a profile made with `record_attrs`")
         event_averages = averages(
-            self._events, group_by_input_shape, group_by_stack_n, self.with_flops
+            self._events,
+            group_by_input_shape,
+            group_by_stack_n,
+            self.with_flops,
+            group_by_attributes,
         )
         return EventList(event_averages, with_memory=self.profile_memory)
 
