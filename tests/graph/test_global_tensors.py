@@ -255,3 +255,26 @@ def test_zero_3_gathers_when_and_where_it_is_needed():
     anchors = [made[source.operands[1]].operation.primitive.name for source in sources]
     assert anchors[0] == "relu"
     assert anchors[1] != "relu"
+
+
+def test_local_tensors_may_lend_their_sizes_to_a_step_on_a_placement():
+    """Only a local tensor that leaves `build`, or stays alive, is an error."""
+    placement = flow.placement("cpu", [0])
+
+    class Step(flow.nn.Graph):
+        def __init__(self, leak):
+            super().__init__()
+            self.leak, self.alive = leak, []
+
+        def build(self, x):
+            sizes = flow.ones(3, 2) + 1
+            y = x.reshape(sizes.shape) * sizes.shape[0]
+            if self.leak == "state":
+                self.alive.append(sizes)
+            return (y, sizes) if self.leak == "result" else y
+
+    x = flow.arange(6.0, placement=placement, sbp=flow.sbp.broadcast)
+    assert Step(None)(x).tolist() == [[0, 3], [6, 9], [12, 15]]
+    for leak in ("result", "state"):
+        with pytest.raises(RuntimeError, match=r"`build` made tensors on `cpu"):
+            Step(leak)(x)

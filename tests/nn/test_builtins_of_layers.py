@@ -217,3 +217,28 @@ def test_statistics_of_half_precision_are_single_precision():
     close(sums[0], [8e4])
     parts = (mean, invstd, one, *sums[:2], flow.tensor([2]), 1)
     assert _C.batch_norm_backward_elemt(dy, x, *parts).dtype is flow.float16
+
+
+@pytest.mark.parametrize("formula", ["google", "cambricon"])
+@pytest.mark.parametrize("scheme", ["symmetric", "affine"])
+def test_quantization_is_that_of_the_layers(formula, scheme):
+    x, options = flow.linspace(-1.5, 2.5, 12).reshape(3, 4), (formula, 6, scheme)
+    scale, zero = flow._C.min_max_observer(x, *options, False)
+    expected = flow.nn.MinMaxObserver(*options, per_layer_quantization=False)(x)
+    assert [scale.tolist(), zero.tolist()] == [part.tolist() for part in expected]
+    for name, layer in (
+        ("quantization", flow.nn.Quantization),
+        ("fake_quantization", flow.nn.FakeQuantization),
+    ):
+        result = getattr(flow._C, name)(x, scale, zero, *options)
+        assert result.tolist() == layer(*options)(x, scale, zero).tolist()
+    observer = flow.nn.MovingAverageMinMaxObserver(2, *options, momentum=0.5)
+    high, low = flow.zeros(1), flow.zeros(1)
+    for step, training in enumerate((True, True, False, True)):
+        now = flow.tensor([step])
+        result = flow._C.moving_average_min_max_observer(
+            x * (step + 1), now, high, low, training, 2, *options, 0.5
+        )
+        expected = observer.train(training)(x * (step + 1), now)
+        assert [part.tolist() for part in result] == [part.tolist() for part in expected]
+    assert [high.item(), low.item()] == [observer.moving_max.item(), observer.moving_min.item()]

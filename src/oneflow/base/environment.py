@@ -166,6 +166,11 @@ TEST_DEVICES = EnvironmentVariable(
     "Number of devices of each machine that `oneflow.unittest` tells tests; default: the number of "
     "its processes in the job.",
 )
+TEST_DATA = EnvironmentVariable(
+    "ONEFLOW_TEST_DATASET_DIR",
+    "/dataset",
+    "Folder of the data sets that `oneflow.unittest` tells tests.",
+)
 TEST_NODES = EnvironmentVariable(
     "ONEFLOW_TEST_NODE_NUM",
     "",

@@ -16,7 +16,7 @@ atan2 atanh atleast_1d atleast_2d atleast_3d avg_pool1d avg_pool2d avg_pool3d ba
 bernoulli bernoulli_ bincount bitwise_and bitwise_not bitwise_or bitwise_xor broadcast_like
 broadcast_shapes broadcast_tensors broadcast_to ceil ceil_ celu chunk clamp clamp_ clamp_max
 clamp_max_ clamp_min clamp_min_ clip clip_ clone column_stack combined_margin_loss concat conj
-conj_physical contiguous contiguous_ conv1d conv2d conv3d cos cosh cosine_similarity
+conj_physical contiguous contiguous_ conv1d conv2d conv3d cos cosh cosine_similarity cross
 ctc_greedy_decoder cumprod cumsum det diag diagonal digamma div_ dot dropout1d dropout2d dropout3d
 dstack einsum elu empty empty_strided equal erf erfc erfinv erfinv_ exp exp2 expand expand_dims
 expm1 exponential_ eye fft fft2 fftn fill_ flatten flip floor floor_ floor_divide fmod fold frac

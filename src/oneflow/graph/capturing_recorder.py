@@ -104,8 +104,17 @@ class CapturingRecorder(Recorder):
         return [(number_of(new, program), number_of(old, program)) for new, old in written]
 
     def reference(self, value: Value) -> int:
-        """Return the program's reference to any value: one of its own, or a constant."""
-        return value.position if value.recorder is self else self.add_input(value)
+        """Return the program's reference to any value: one of its own, or a constant.
+
+        Raises:
+            OtherDeviceError: the value is local and the step runs on a placement, or the reverse.
+        """
+        if value.recorder is self:
+            return value.position
+        device = value.spec.device
+        if isinstance(device, Placement) is not isinstance(self.device, Placement):
+            raise OtherDeviceError(self, device)
+        return self.add_input(value)
 
     def flush(self, reason: str) -> None:
         """Run nothing while a step is recorded; reading a value is an error.
@@ -144,12 +153,19 @@ class OtherDeviceError(RuntimeError):
         self.device = device
 
 
+def _is_wanted(recorder: Recorder) -> bool:
+    """True if somebody holds a result."""
+    references = (*recorder.outputs, *(reference for _, reference in recorder.aliases))
+    return any(reference() is not None for reference in references)
+
+
 @contextlib.contextmanager
 def capturing(recorder: CapturingRecorder) -> Iterator[None]:
     """Context manager: this thread records into `recorder`.
 
     Raises:
-        OtherDeviceError: something was recorded for another device.
+        OtherDeviceError: a result of what was recorded for another device is still held; tensors
+            of which only the sizes were asked for are not.
     """
     flush_all("graph")
     before, recorder_before = dict(current.recorders), current.recorder
@@ -160,7 +176,9 @@ def capturing(recorder: CapturingRecorder) -> Iterator[None]:
     try:
         yield
         others = [
-            d for d, other in current.recorders.items() if other is not recorder and other.key
+            device
+            for device, other in current.recorders.items()
+            if other is not recorder and _is_wanted(other)
         ]
         if others:
             raise OtherDeviceError(recorder, others[0])

@@ -5,11 +5,7 @@ from __future__ import annotations
 from oneflow.functional.creation import factory_functions
 from oneflow.legacy.context import current_run
 from oneflow.legacy.variables import get_variable
-from oneflow.nn.modules.quantization import (
-    FakeQuantization,
-    MinMaxObserver,
-    MovingAverageMinMaxObserver,
-)
+from oneflow.nn.modules import quantization_functions
 from oneflow.tensor.tensor import Tensor
 
 
@@ -30,10 +26,8 @@ def min_max_observer(
         >>> flow.quantization.min_max_observer(flow.tensor([-1.0, 2.54]))[0]
         tensor([0.0200], dtype=oneflow.float32)
     """
-    observer = MinMaxObserver(
-        quantization_formula, quantization_bit, quantization_scheme, per_layer_quantization
-    )
-    return observer(input)
+    options = quantization_formula, quantization_bit, quantization_scheme
+    return quantization_functions.min_max_observer(input, *options, per_layer_quantization)
 
 
 def moving_average_min_max_observer(
@@ -65,13 +59,16 @@ def moving_average_min_max_observer(
     """
     run = current_run("flow.quantization.moving_average_min_max_observer()")
     name = name or run.unique_name("MinMaxObserver_")
-    observer = MovingAverageMinMaxObserver(
-        1, quantization_formula, quantization_bit, quantization_scheme, momentum
-    ).train(run.is_training)
-    observer.moving_max = get_variable(f"{name}-moving_max", (1,), trainable=False)
-    observer.moving_min = get_variable(f"{name}-moving_min", (1,), trainable=False)
+    averages = [
+        get_variable(f"{name}-{average}", (1,), trainable=False)
+        for average in ("moving_max", "moving_min")
+    ]
     # The step 0 is never later than the last step that moves the averages.
-    return observer(input, factory_functions.zeros(1, device=input.device))
+    step = factory_functions.zeros(1, device=input.device)
+    options = quantization_formula, quantization_bit, quantization_scheme
+    return quantization_functions.moving_average_min_max_observer(
+        input, step, *averages, run.is_training, 1, *options, momentum
+    )
 
 
 def fake_quantization(
@@ -93,5 +90,5 @@ def fake_quantization(
         >>> flow.quantization.fake_quantization(x, scale, zero, quantization_bit=4)
         tensor([-1.0000,  0.5000,  3.5000], dtype=oneflow.float32)
     """
-    layer = FakeQuantization(quantization_formula, quantization_bit, quantization_scheme)
-    return layer(input, scale, zero_point)
+    options = quantization_formula, quantization_bit, quantization_scheme
+    return quantization_functions.fake_quantization(input, scale, zero_point, *options)

@@ -66,6 +66,18 @@ def tensor_buffer_to_tensor(
     return dense(x, instance_shape, dtype)
 
 
+def buffer_to_tensor(input: TensorBuffer, instance_shape: Sequence[int], dtype: DType) -> Tensor:
+    """`tensor_buffer_to_tensor` with the arguments in the order of upstream's builtin.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor_to_tensor_buffer(flow.ones(2, 3), instance_dims=1)
+        >>> flow._C.tensor_buffer_to_tensor(x, (3,), flow.float32).shape
+        oneflow.Size([2, 3])
+    """
+    return dense(input, instance_shape, dtype)
+
+
 def tensor_buffer_to_list_of_tensors(
     tensor: TensorBuffer,
     out_shapes: Sequence[Sequence[int]],

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import os
 import unittest
 from collections.abc import Callable
 from typing import Any
 
 from oneflow.base import cluster
-from oneflow.base.environment import TEST_DEVICES, TEST_NODES
+from oneflow.base.environment import TEST_DATA, TEST_DEVICES, TEST_NODES
 from oneflow.distributed.ranks import get_node_size
 from oneflow.legacy.session import clear_default_session
 
@@ -57,6 +58,22 @@ def device_num() -> int:
         1
     """
     return int(TEST_DEVICES.read() or cluster.world_size() // get_node_size())
+
+
+def dataset_dir(sub_dir: str | None = None) -> str:
+    """The folder of data sets that tests read, or one within it.
+
+    `ONEFLOW_TEST_DATASET_DIR` says where it is.
+
+    Args:
+        sub_dir: a path within it.
+
+    Example:
+        >>> import oneflow.unittest
+        >>> oneflow.unittest.dataset_dir("mnist")
+        '/dataset/mnist'
+    """
+    return TEST_DATA.read() if sub_dir is None else os.path.join(TEST_DATA.read(), sub_dir)
 
 
 def skip_unless(n: int, d: int) -> Callable[[Any], Any]:
