@@ -56,7 +56,7 @@ class TimedEvent:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """What an operator was called with beside its operands, as text."""
+        """The arguments of an operator beside its operands, as text."""
         operation = self.event.operation
         return {} if operation is None else {k: str(v) for k, v in operation.attributes.items()}
 
