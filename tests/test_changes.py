@@ -9,6 +9,7 @@ import pytest
 
 from tests.changed_code import changed_names
 from tests.changes import ROOT, Changes, changed_definitions, part_of
+from tests.conftest import Budget
 from tests.samples.table import Operator, operators
 from tests.whole_runs import parts
 
@@ -194,6 +195,14 @@ def test_changed_samples_are_run() -> None:
     }
     assert chosen_rows(changes) >= families["scattering"]
     assert not chosen_rows(changes) & (families["unary"] - families["scattering"])
+
+
+@pytest.mark.parametrize("processes", [1, 2, 16])
+def test_all_processes_of_a_run_share_one_budget(
+    processes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", str(processes))
+    assert Budget().seconds * processes == Budget.RUN_SECONDS
 
 
 def test_without_the_history_nothing_has_changed() -> None:
