@@ -138,10 +138,18 @@ def test_sizes_of_levit_as_texts() -> None:
 
 
 def test_normalization_of_channels_at_either_place() -> None:
-    x = flow.randn(2, 4, 5, 3)
-    first, last = LayerNorm(4, data_format="channels_first"), LayerNorm(4)
-    wanted = last(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
-    np.testing.assert_allclose(first(x).numpy(), wanted.numpy(), atol=1e-6)
+    x = np.random.randn(2, 4, 5, 3).astype(np.float32)
+    weight, bias = np.random.randn(2, 4).astype(np.float32)
+    centred = x - x.mean(1, keepdims=True)
+    units = centred / np.sqrt((centred**2).mean(1, keepdims=True) + 1e-6)
+    expected = units * weight[:, None, None] + bias[:, None, None]
+    for layer, order in (
+        (LayerNorm(4, data_format="channels_first"), (0, 1, 2, 3)),
+        (LayerNorm(4), (0, 2, 3, 1)),
+    ):
+        layer.load_state_dict({"weight": flow.tensor(weight), "bias": flow.tensor(bias)})
+        result = layer(flow.tensor(x.transpose(order))).numpy()
+        np.testing.assert_allclose(result, expected.transpose(order), rtol=1e-5, atol=1e-5)
 
 
 def test_small_parts() -> None:
