@@ -49,23 +49,23 @@ def signature(function: Any, owner: bool) -> str:
     return f"({', '.join(parts)}) -> {ANNOTATIONS.text(found.return_annotation, namespace)}"
 
 
-def member(name: str, each: Any) -> list[str]:
+def member(name: str, attribute: Any) -> list[str]:
     """The stub's lines for one attribute of `Tensor`."""
-    if isinstance(each, property):
-        getter: Any = each.fget
+    if isinstance(attribute, property):
+        getter: Any = attribute.fget
         written = getattr(getter, "__annotations__", {}).get("return")
         if written is None:
             # A short function without annotations: what it returns is a plain value.
             written = type(getter(oneflow.ones(1))).__name__
         result = ANNOTATIONS.text(written, getattr(getter, "__globals__", {}))
         lines = ["@property", f"def {name}(self) -> {result}: ..."]
-        if each.fset is not None:
+        if attribute.fset is not None:
             lines += [f"@{name}.setter", f"def {name}(self, value: Any) -> None: ..."]
         return lines
-    if isinstance(each, staticmethod | classmethod):
+    if isinstance(attribute, staticmethod | classmethod):
         return [f"{name}: Callable[..., Any]"]
-    if callable(each):
-        overloads = typing.get_overloads(inspect.unwrap(each))
+    if callable(attribute):
+        overloads = typing.get_overloads(inspect.unwrap(attribute))
         if overloads:
             return [
                 line
@@ -75,7 +75,7 @@ def member(name: str, each: Any) -> list[str]:
         # Tensors compare element by element; `object` promises a bool.
         ignore = "  # pyright: ignore[reportIncompatibleMethodOverride]"
         remark = ignore if name in ("__eq__", "__ne__") else ""
-        return [f"def {name}{signature(each, owner=True)}: ...{remark}"]
+        return [f"def {name}{signature(attribute, owner=True)}: ...{remark}"]
     return []
 
 

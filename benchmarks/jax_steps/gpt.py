@@ -94,7 +94,7 @@ def build_inference(batch=8, context=128, vocabulary=512, width=256, heads=4, la
 
 def cast(p, dtype):
     """Parameters in the type that the step computes in; None: as they are."""
-    return p if dtype is None else jax.tree.map(lambda each: each.astype(dtype), p)
+    return p if dtype is None else jax.tree.map(lambda array: array.astype(dtype), p)
 
 
 def make_step(vocabulary=512, width=256, heads=4, layers=4, context=128, rate=0.1, dtype=None):

@@ -41,7 +41,7 @@ class PreparedModel(BackendRep):
             named = inputs
         else:
             named = dict(zip(self.module.input_names, inputs, strict=False))
-        values = {name: self._taken(value) for name, value in named.items()}
+        values = {name: self._as_values(value) for name, value in named.items()}
         for name in self.module.input_names:
             values.setdefault(name, None)
         with flow.no_grad():
@@ -58,9 +58,9 @@ class PreparedModel(BackendRep):
                 self._graph = None
         return self.module.run(values)
 
-    def _taken(self, value: Any) -> Value:
+    def _as_values(self, value: Any) -> Value:
         if isinstance(value, list):
-            return [self._taken(element) for element in value]
+            return [self._as_values(element) for element in value]
         array = value if value is None else np.asarray(value)
         if array is None or not fits_tensor(array):
             return array

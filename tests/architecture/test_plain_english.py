@@ -11,6 +11,10 @@ UNCLEAR = {
     "x = 0\ny = [each for each in (1, 2)]": 2,
     "z = {key: each for key, each in {}.items()}": 1,
     "each = 1": 1,
+    "def f(each):\n    return each": 1,
+    "def f():\n    found = 1": 2,
+    "def f(*, given=1):\n    pass": 1,
+    "f(lambda kept: kept)": 1,
     '"""What a file has."""': 1,
     "def f():\n    # Of a call.\n    pass": 2,
     "x = 0\n# That of the transform.": 2,
@@ -19,7 +23,9 @@ CLEAR = (
     "for name in ():\n    pass",
     "# A tensor of\n# What is long.",
     '"""The shape of each tensor.\n\nWhat follows is text.\n"""',
-    "def f(each):\n    return each",
+    "def f(founder):\n    return founder",
+    "f(found=1)",
+    "x.given = 1",
 )
 
 

@@ -150,7 +150,7 @@ def test_file_objects_and_devices(tmp_path):
         pathlib.PurePosixPath("/x"),
         pathlib.PureWindowsPath("c:/x"),
     ],
-    ids=lambda each: type(each).__name__,
+    ids=lambda value: type(value).__name__,
 )
 def test_plain_objects_of_the_standard_library(tmp_path, value, zipped):
     loaded = load_torch({"x": value}, tmp_path, zipped)["x"]

@@ -100,7 +100,7 @@ PLAIN_OBJECTS = [
 ]
 
 
-@pytest.mark.parametrize("value", PLAIN_OBJECTS, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize("value", PLAIN_OBJECTS, ids=lambda value: type(value).__name__)
 def test_plain_objects_of_the_standard_library(tmp_path, value):
     tensor = flow.ones(2)
     loaded = round_trip({"x": value, "y": tensor}, tmp_path)["x"]

@@ -9,8 +9,8 @@ from tests.distributions.cases import assert_close
 from tests.nn.twins import raised_by
 
 
-def numbers(lib, *each):
-    return lib.tensor(list(each), dtype=lib.float64)
+def numbers(lib, *values):
+    return lib.tensor(list(values), dtype=lib.float64)
 
 
 VECTOR = (0.3, -1.2, 2.0)

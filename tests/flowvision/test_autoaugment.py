@@ -77,7 +77,7 @@ def test_policies_are_torchvisions(policy: AutoAugmentPolicy) -> None:
         transforms.AugMix(),
         transforms.AugMix(chain_depth=2, all_ops=False),
     ],
-    ids=lambda each: type(each).__name__,
+    ids=lambda value: type(value).__name__,
 )
 def test_images_keep_their_form_and_change(augmentation: transforms.AutoAugment) -> None:
     image, planes = Image.fromarray(PIXELS), flow.tensor(PIXELS.transpose(2, 0, 1))

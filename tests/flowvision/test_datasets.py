@@ -112,7 +112,7 @@ def _trust_any_content(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 
 # torchvision leaves files open.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize(("name", "options"), CASES, ids=lambda each: str(each)[:60])
+@pytest.mark.parametrize(("name", "options"), CASES, ids=lambda value: str(value)[:60])
 def test_entries_are_torchvisions(
     name: str, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,7 +133,7 @@ def test_entries_are_torchvisions(
             assert list(getattr(ours, names)) == list(getattr(theirs, names))
 
 
-@pytest.mark.parametrize(("name", "options"), CASES, ids=lambda each: str(each)[:60])
+@pytest.mark.parametrize(("name", "options"), CASES, ids=lambda value: str(value)[:60])
 def test_what_is_missing_is_named(name: str, options: dict[str, Any], tmp_path: Path) -> None:
     options = {"download": False, **options} if name in ("SBU", "SEMEION") else options
     with pytest.raises(RuntimeError, match=r"is missing; .*(download=True|get|ask|copy|copies)"):

@@ -26,7 +26,7 @@ def test_structures_keep_their_form():
 
 def test_sbp_by_a_function_of_the_structure_and_the_tensor():
     state = flow.nn.Linear(4, 2).to_global(PAIR, B).state_dict()
-    made = flow.to_global(state, PAIR, lambda tree, each: S(1 if each is tree["weight"] else 0))
+    made = flow.to_global(state, PAIR, lambda tree, tensor: S(1 if tensor is tree["weight"] else 0))
     assert {name: tensor.sbp for name, tensor in made.items()} == {
         "weight": (S(1),),
         "bias": (S(0),),

@@ -109,10 +109,10 @@ def test_eager_steps_between_those_of_a_graph_with_a_grad_scaler():
     twin, other, _, same = scaled_steps(STEPPED["NAdam"], FACTORS[:3], False)
     step = only_step(graph)
 
-    def step_eagerly(module, each):
+    def step_eagerly(module, its_optimizer):
         module(x).sum().backward()
-        each.step()
-        each.zero_grad()
+        its_optimizer.step()
+        its_optimizer.zero_grad()
 
     for factor in (1.0, 2.0):
         x = flow.full((1, 1), factor)

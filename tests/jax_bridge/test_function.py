@@ -73,7 +73,7 @@ def test_values_and_derivatives(name, sample):
 
     assert_close(jax.jit(all_three)(x), wanted)
     two = jax.jit(jax.vmap(all_three))(jnp.stack([x, x]))
-    assert_close(jax.tree.map(lambda each: each[1], two), wanted)
+    assert_close(jax.tree.map(lambda array: array[1], two), wanted)
 
 
 def test_without_jit():
@@ -169,7 +169,7 @@ def test_transformations_of_jax():
     assert_close(jax.grad(jax.jit(loss))(parameters, ids), wanted)
     assert_close(jax.jit(jax.grad(jax.checkpoint(loss)))(parameters, ids), wanted)
     rows = jax.vmap(jax.jit(jax.grad(loss)), in_axes=(None, 0))(parameters, ids)
-    assert_close(jax.tree.map(lambda each: each.mean(0), rows), wanted)
+    assert_close(jax.tree.map(lambda array: array.mean(0), rows), wanted)
     total, _ = jax.lax.scan(lambda sum, row: (sum + loss(parameters, row), None), 0.0, ids)
     assert total / 2 == pytest.approx(loss(parameters, ids), rel=1e-5)
 

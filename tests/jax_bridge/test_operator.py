@@ -136,7 +136,7 @@ class Momentum(NamedTuple):
 
     def update(self, gradients: Any, state: Any, parameters: Any) -> Any:
         trace = jax.tree.map(lambda t, g: 0.9 * t + g, state["trace"], gradients)
-        updates = jax.tree.map(lambda each: -self.rate * each, trace)
+        updates = jax.tree.map(lambda array: -self.rate * array, trace)
         return updates, {"trace": trace, "count": state["count"] + 1}
 
 

@@ -58,7 +58,7 @@ def test_global_modules_give_what_local_ones_give(row: Row, way: str):
     inputs = [to_flow(array) for array in row.inputs]
     expected = outcome(module, inputs, to_flow)
     with eager_mode("cold"):
-        twin._apply(lambda each: laid(each, way, False))
+        twin._apply(lambda tensor: laid(tensor, way, False))
         inputs = [laid(tensor, way, True) for tensor in inputs]
         found = outcome(twin, inputs, lambda array: laid(to_flow(array), way, True))
     for mine, theirs in zip(found, expected, strict=True):

@@ -95,7 +95,7 @@ CASES = [
 @pytest.mark.parametrize(
     ("conf", "optimizer"),
     CASES,
-    ids=lambda each: "-".join(each) if isinstance(each, dict) else "",
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
 def test_a_description_means_an_optimizer(conf, optimizer, sample):
     sample.take_turns(CASES, (conf, optimizer), 3)

@@ -21,7 +21,7 @@ def hot_step(width: int):
         if "sgd_update" in names(step.program)
         and any(spec.shape == (width, width) for spec in step.program.inputs)
     ]
-    return max(steps, key=lambda each: each.seen)
+    return max(steps, key=lambda step: step.seen)
 
 
 def names(program):

@@ -149,8 +149,8 @@ def text_of_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """The programs before and after a pass, as text."""
     texts = []
 
-    def observe(each: str, before: Program, after: Program) -> None:
-        if each == name:
+    def observe(pass_name: str, before: Program, after: Program) -> None:
+        if pass_name == name:
             verify(after)
             texts.extend(["--- before", format_program(before), "--- after", format_program(after)])
 

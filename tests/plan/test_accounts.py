@@ -40,8 +40,8 @@ def plan_of(model, count, strategy, zero, **options):
 def test_the_model_agrees_with_xla(model, count, strategy, zero):
     contents = plan_of(model, count, strategy, zero).contents
     mine, theirs = contents.model, contents.xla
-    counted = {(e.kind, e.group): (e.given, e.sent) for e in mine.collectives}
-    compiled = {(e.kind, e.group): (e.given, e.sent) for e in theirs.collectives}
+    counted = {(e.kind, e.group): (e.operand_bytes, e.sent) for e in mine.collectives}
+    compiled = {(e.kind, e.group): (e.operand_bytes, e.sent) for e in theirs.collectives}
     for key in counted.keys() | compiled.keys():
         # Devices also tell each other whether a run-time check has failed: some bytes.
         assert counted.get(key, (0, 0)) == pytest.approx(compiled.get(key, (0, 0)), abs=16)

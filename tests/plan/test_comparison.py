@@ -248,4 +248,4 @@ def test_gradients_are_added_up_in_the_type_of_the_parameters():
         x = flow.ones(4096, 256, placement=pair, sbp=flow.sbp.split(0))
         plan = plan_graph(HalfStep(model), x, compile=False)
     (reduced,) = [total for total in plan.account.collectives if total.kind == "all-reduce"]
-    assert reduced.given == 4 * (128 * 256 + 128)
+    assert reduced.operand_bytes == 4 * (128 * 256 + 128)

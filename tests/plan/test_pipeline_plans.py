@@ -64,12 +64,12 @@ def test_what_stages_send_and_keep():
     assert [stage.bytes_sent for stage in stages] == [part, 2 * part, part]
     assert [stage.micro_batches for stage in stages] == [3, 2, 1]
     # Each keeps the input of its product for the backward pass, and little besides.
-    kept = [stage.kept / (part / 4) for stage in stages]
+    kept = [stage.activation_bytes / (part / 4) for stage in stages]
     assert kept == sorted(kept, reverse=True)
     for stage in stages:
         arguments = stage.model.memory.arguments
         assert arguments >= WIDTH * WIDTH * 4
-        assert stage.model.memory.peak >= arguments + stage.kept
+        assert stage.model.memory.peak >= arguments + stage.activation_bytes
 
 
 def test_a_slow_link_delays_the_step():

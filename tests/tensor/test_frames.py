@@ -93,7 +93,9 @@ BOUNDS: list[tuple[Callable[[], Call], int]] = [
 ]
 
 
-@pytest.mark.parametrize(("make", "bound"), BOUNDS, ids=lambda each: getattr(each, "__name__", ""))
+@pytest.mark.parametrize(
+    ("make", "bound"), BOUNDS, ids=lambda value: getattr(value, "__name__", "")
+)
 def test_a_warmed_call_enters_few_functions(
     make: Callable[[], Call], bound: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,9 +121,9 @@ class CelebA(SplitImageDataset):
         split = _SPLITS[self.split]
         rows = [row for row, (_, part) in enumerate(parts) if split in (None, int(part))]
         self.attr_names = read_lines(self.folder / _LISTS["attr"][0])[1].split()
-        self.known = {kind: self._table(*_LISTS[kind])[rows] for kind in self.target_type}
-        if "attr" in self.known:
-            self.known["attr"] = (self.known["attr"] + 1) // 2  # listed as -1 and 1
+        self.annotations = {kind: self._table(*_LISTS[kind])[rows] for kind in self.target_type}
+        if "attr" in self.annotations:
+            self.annotations["attr"] = (self.annotations["attr"] + 1) // 2  # listed as -1 and 1
         folder = self.folder / "img_align_celeba"
         return [folder / parts[row][0] for row in rows], []
 
@@ -133,7 +133,7 @@ class CelebA(SplitImageDataset):
 
     def target(self, index: int) -> Any:
         """Return what is known of an image, as int64 tensors."""
-        tensors = [flow.tensor(self.known[kind][index]) for kind in self.target_type]
+        tensors = [flow.tensor(self.annotations[kind][index]) for kind in self.target_type]
         return one_or_all(
             [
                 tensor[0] if kind == "identity" else tensor

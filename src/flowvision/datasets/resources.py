@@ -111,7 +111,7 @@ class ImageDataset(VisionDataset):
     images: Images = ()
     targets: Sequence[Any] = ()
     # The folder, the files that must be in it, and where they come from.
-    _wanted: tuple[Path, list[Path], Sequence[Resource]] | None = None
+    _required: tuple[Path, list[Path], Sequence[Resource]] | None = None
 
     def ensure_files(
         self,
@@ -122,8 +122,8 @@ class ImageDataset(VisionDataset):
     ) -> None:
         """Download what is missing, see the function of this name."""
         files = self.resources if resources is None else resources
-        self._wanted = folder, list(needed), files
-        ensure_files(type(self).__name__, *self._wanted, download, self.source)
+        self._required = folder, list(needed), files
+        ensure_files(type(self).__name__, *self._required, download, self.source)
 
     def download(self) -> None:
         """Download the files again of which any is missing by now.
@@ -132,8 +132,8 @@ class ImageDataset(VisionDataset):
             ConnectionError: an address cannot be reached.
             RuntimeError: the data set cannot be downloaded; says where to get it.
         """
-        if self._wanted is not None:
-            ensure_files(type(self).__name__, *self._wanted, True, self.source)
+        if self._required is not None:
+            ensure_files(type(self).__name__, *self._required, True, self.source)
 
     def load(self, image: Any) -> Any:
         """Return an entry of `images` as a Pillow image."""

@@ -54,7 +54,7 @@ class StaticGradScaler:
             raise ValueError(f"`scale_factor` must be positive, got {scale_factor}")
         self._first_scale = float(scale_factor)
         self._scale: Tensor | None = None
-        self._found: dict[Optimizer, Tensor] = {}
+        self._found_inf: dict[Optimizer, Tensor] = {}
 
     def tensors(self, device: Device) -> dict[str, Tensor]:
         """The tensors that change from step to step, by attribute name, on `device`."""
@@ -95,7 +95,7 @@ class StaticGradScaler:
         Raises:
             RuntimeError: it was done since the last `update` already.
         """
-        if optimizer in self._found:
+        if optimizer in self._found_inf:
             raise RuntimeError("unscale_() has already been called on this optimizer since update")
         grads = [
             parameter.grad
@@ -113,17 +113,17 @@ class StaticGradScaler:
                 for grad, value in zip(group, unscaled, strict=True):
                     write(grad, value)
                 flag = wrap(bad) if flag is None else flag.logical_or(_on(wrap(bad), flag.device))
-        self._found[optimizer] = flag
+        self._found_inf[optimizer] = flag
         return flag
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         """Divide the gradients by the scale, if that is still to do, and step the optimizer."""
-        if optimizer not in self._found:
+        if optimizer not in self._found_inf:
             self.unscale_(optimizer)
         return self._step(optimizer, args, kwargs)
 
     def _step(self, optimizer: Optimizer, args: tuple, kwargs: dict[str, Any]) -> Any:
-        self._found.pop(optimizer, None)
+        self._found_inf.pop(optimizer, None)
         return optimizer.step(*args, **kwargs)
 
     def update(self) -> None:
@@ -132,7 +132,7 @@ class StaticGradScaler:
 
     def reset(self) -> None:
         """Forget that gradients were unscaled."""
-        self._found.clear()
+        self._found_inf.clear()
 
     def state_dict(self) -> dict[str, Any]:
         """The scale."""
@@ -205,7 +205,7 @@ class GradScaler(StaticGradScaler):
         return {**tensors, "_good_steps": self._good_steps}
 
     def _step(self, optimizer: Optimizer, args: tuple, kwargs: dict[str, Any]) -> Any:
-        flag = self._found.get(optimizer)
+        flag = self._found_inf.get(optimizer)
         if not self._enabled or flag is None:
             return optimizer.step(*args, **kwargs)
         if not (args or kwargs) and may_step_unless(optimizer):
@@ -218,18 +218,18 @@ class GradScaler(StaticGradScaler):
         Args:
             new_scale: take this scale instead.
         """
-        flags = list(self._found.values())
+        flags = list(self._found_inf.values())
         self.reset()
         if new_scale is not None:
             self._first_scale, self._scale = float(new_scale), None
         elif self._enabled and flags:
             self._update_scale(flags)
 
-    def _update_scale(self, found: list[Tensor]) -> None:
+    def _update_scale(self, infinite_flags: list[Tensor]) -> None:
         """Nothing here reads a value, so that a graph can record it."""
-        scale, good = self.tensors(found[0].device).values()
-        bad = _on(found[0], scale.device)
-        for flag in found[1:]:
+        scale, good = self.tensors(infinite_flags[0].device).values()
+        bad = _on(infinite_flags[0], scale.device)
+        for flag in infinite_flags[1:]:
             bad = bad.logical_or(_on(flag, bad.device))
         with no_grad():
             count = good + 1

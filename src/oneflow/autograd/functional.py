@@ -33,9 +33,9 @@ def _tuple(tensors: Any, what: str, function: str) -> tuple[Tensor, ...]:
     return as_tuple
 
 
-def _like(results: Sequence[Any], given: Any) -> Any:
+def _like(results: Sequence[Any], like: Any) -> Any:
     """Results in the form of what the user gave: a tuple for a tuple, else the only one."""
-    return tuple(results) if isinstance(given, tuple | list) else results[0]
+    return tuple(results) if isinstance(like, tuple | list) else results[0]
 
 
 def _prepared(inputs: Any, create_graph: bool, function: str) -> tuple[Tensor, ...]:

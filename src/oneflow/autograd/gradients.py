@@ -81,11 +81,11 @@ def _roots(outputs: list[Tensor], grads: OptionalTensors) -> list[tuple[Edge, Va
     return roots
 
 
-def _elements(given: Any) -> Any:
+def _elements(tensors: Any) -> Any:
     """Tensors with those of the elements in the place of tensors that are made of others."""
-    if isinstance(given, Sequence):
-        return [_elements(tensor) for tensor in given]
-    return given._elements if isinstance(given, ComposedTensor) else given
+    if isinstance(tensors, Sequence):
+        return [_elements(tensor) for tensor in tensors]
+    return tensors._elements if isinstance(tensors, ComposedTensor) else tensors
 
 
 def _initial_gradient(output: Tensor, gradient: Tensor | None, index: int) -> Value:
@@ -178,8 +178,8 @@ def backward(
         roots = _roots(_as_list(tensors, "tensors"), grad_tensors)
         edges = None if inputs is None else _targets(_as_list(inputs, "inputs"))
     except ComposedOperandError:
-        given = (_elements(value) for value in (tensors, grad_tensors, inputs))
-        tensors, grad_tensors, inputs = given
+        arguments = (_elements(value) for value in (tensors, grad_tensors, inputs))
+        tensors, grad_tensors, inputs = arguments
         backward(tensors, grad_tensors, retain_graph, create_graph, inputs=inputs)
         return
     if _INITIAL_GRADIENT.change is not None:
@@ -276,12 +276,12 @@ def _composed_grad(
     outputs: Tensors, inputs: list[Tensor], grad_outputs: OptionalTensors, options: tuple
 ) -> tuple[Tensor | None, ...]:
     """`grad` of tensors of which some are made of others."""
-    found = grad(_elements(outputs), _elements(inputs), _elements(grad_outputs), *options)
+    gradients = grad(_elements(outputs), _elements(inputs), _elements(grad_outputs), *options)
     return tuple(
         like.with_values(values)
         if values is not None and isinstance(like, ComposedTensor)
         else values
-        for like, values in zip(inputs, found, strict=True)
+        for like, values in zip(inputs, gradients, strict=True)
     )
 
 

@@ -230,5 +230,5 @@ class save_on_cpu(saved_tensors_hooks):
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(
             lambda tensor: (tensor.device, tensor.to("cpu")),
-            lambda kept: kept[1].to(kept[0]),
+            lambda saved: saved[1].to(saved[0]),
         )

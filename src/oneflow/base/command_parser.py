@@ -22,8 +22,8 @@ class CommandParser(argparse.ArgumentParser):
         choice, unknown = _CHOICE.search(message), _UNKNOWN.search(message)
         hint = ""
         if choice is not None:
-            known = [word.strip("'") for word in choice["choices"].split(", ")]
-            hint = did_you_mean(choice["word"], known)
+            words = [word.strip("'") for word in choice["choices"].split(", ")]
+            hint = did_you_mean(choice["word"], words)
         elif unknown is not None:
             hint = did_you_mean(unknown["word"], set(_OPTION.findall(self.format_help())))
         super().error(f"{message}{hint}")

@@ -73,7 +73,7 @@ class Device:
     """
 
     __slots__ = ("number", "type")
-    _known: ClassVar[dict[tuple[str, int], Device]] = {}
+    _instances: ClassVar[dict[tuple[str, int], Device]] = {}
 
     type: str
     number: int
@@ -101,14 +101,14 @@ class Device:
             raise RuntimeError(f"device index must not be negative, got {number}")
         if number == _cpu_number and name == "cpu":
             number = 0
-        return cls._known.get((name, number)) or cls._add(name, number)
+        return cls._instances.get((name, number)) or cls._add(name, number)
 
     @classmethod
     def _add(cls, type: str, number: int) -> Device:
         """The one object of a type and number, which is made if there is none."""
         device = super().__new__(cls)
         device.type, device.number = type, number
-        return cls._known.setdefault((type, number), device)
+        return cls._instances.setdefault((type, number), device)
 
     @property
     def is_meta(self) -> bool:

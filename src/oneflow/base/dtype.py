@@ -172,7 +172,7 @@ def from_numpy_dtype(numpy_dtype: np.dtype) -> DType:
     """
     dtype = _BY_NUMPY.get(np.dtype(numpy_dtype))
     if dtype is None:
-        supported = ", ".join(dtype.name for dtype in ALL_DTYPES)
+        supported = ", ".join(supported_dtype.name for supported_dtype in ALL_DTYPES)
         raise TypeError(f"no tensor dtype for numpy dtype `{numpy_dtype}`; supported: {supported}")
     return dtype
 
@@ -184,7 +184,7 @@ def require_tensors(dtype: DType) -> DType:
         TypeError: they do not.
     """
     if isinstance(dtype, NameOnly):
-        supported = ", ".join(known.name for known in ALL_DTYPES)
+        supported = ", ".join(supported_dtype.name for supported_dtype in ALL_DTYPES)
         raise TypeError(
             f"`dtype` must be one that tensors have, got {dtype!r}, which is only a name to "
             f"compare with; supported: {supported}"
@@ -219,9 +219,9 @@ def get_default_dtype() -> DType:
     return _Default.dtype
 
 
-def dtype_hint(given: Any) -> str:
+def dtype_hint(name: Any) -> str:
     """Return the end of a message about what is no dtype: those like the text that is given."""
-    return did_you_mean(given.rpartition(".")[2], _BY_NAME) if isinstance(given, str) else ""
+    return did_you_mean(name.rpartition(".")[2], _BY_NAME) if isinstance(name, str) else ""
 
 
 @keyword_aliases(dtype="d")

@@ -28,18 +28,18 @@ def failed_import(fullname: str, extra_modules: Iterable[str] = ()) -> ImportErr
         None if nothing is like it, or if nobody imports it: `importlib.util.find_spec` asks the
         same finders, and says None.
     """
-    package_name, _, wanted = fullname.rpartition(".")
+    package_name, _, name = fullname.rpartition(".")
     package, functions = sys.modules.get(package_name), tuple(_import_functions())
     if package is None or "_find_and_load_unlocked" not in functions or _is_incomplete(package):
         return None
-    modules = {found.name for found in pkgutil.iter_modules(package.__path__)} | {*extra_modules}
+    modules = {module.name for module in pkgutil.iter_modules(package.__path__)} | {*extra_modules}
     if "_handle_fromlist" not in functions:
-        hint = did_you_mean(wanted, _public(modules))
+        hint = did_you_mean(name, _public(modules))
         text = f"No module named {fullname!r}{hint}"
         return ModuleNotFoundError(text, name=fullname) if hint else None
-    hint = did_you_mean(wanted, _public({*dir(package), *modules}))
+    hint = did_you_mean(name, _public({*dir(package), *modules}))
     path = getattr(package, "__file__", None)
-    text = f"cannot import name {wanted!r} from {package_name!r} ({path or 'unknown location'})"
+    text = f"cannot import name {name!r} from {package_name!r} ({path or 'unknown location'})"
     return ImportError(f"{text}{hint}", name=package_name, path=path) if hint else None
 
 

@@ -145,7 +145,7 @@ class PathFinder(MetaPathFinder, Loader):
         behind = sys.meta_path[sys.meta_path.index(self) + 1 :]
         finders = [finder for finder in behind if hasattr(finder, "find_spec")]
         specs = (finder.find_spec(fullname, path, target) for finder in finders)
-        spec = next((found for found in specs if found is not None), None)
+        spec = next((spec for spec in specs if spec is not None), None)
         error = failed_import(fullname, _modules_below(fullname.rpartition(".")[0]))
         if spec is None and error is not None:
             raise error

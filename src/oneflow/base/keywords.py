@@ -15,10 +15,10 @@ from oneflow.base.suggestions import did_you_mean
 _UNKNOWN = re.compile(r"got an unexpected keyword argument '(\w+)'$")
 
 
-def keyword_hint(text: str, known: Iterable[str]) -> str:
+def keyword_hint(text: str, names: Iterable[str]) -> str:
     """Return the end of Python's message for a keyword that a function does not have."""
     unknown = _UNKNOWN.search(text)
-    return "" if unknown is None else did_you_mean(unknown[1], known)
+    return "" if unknown is None else did_you_mean(unknown[1], names)
 
 
 def suggest_keyword(error: TypeError, function: Callable[..., Any]) -> None:
@@ -57,10 +57,10 @@ class KeywordSuggestion:
         __new__ = _Make()
 
 
-def _check_keywords(init: Callable[..., Any], given: dict[str, Any]) -> None:
-    known = _keywords_of(init)
-    for name in given:
-        if known and name not in known and (hint := did_you_mean(name, known)):
+def _check_keywords(init: Callable[..., Any], keywords: dict[str, Any]) -> None:
+    names = _keywords_of(init)
+    for name in keywords:
+        if names and name not in names and (hint := did_you_mean(name, names)):
             raise TypeError(
                 f"{init.__qualname__}() got an unexpected keyword argument {name!r}{hint}"
             )

@@ -55,7 +55,7 @@ class Placement:
     """
 
     __slots__ = ("__dict__", "flat", "hierarchy", "type")
-    _known: ClassVar[dict[tuple, Placement]] = {}
+    _instances: ClassVar[dict[tuple, Placement]] = {}
 
     type: str
     flat: tuple[int, ...]
@@ -67,11 +67,11 @@ class Placement:
         kind = _device_type(type)
         grid = _grid_from(ranks, hierarchy)
         key = (kind, tuple(grid.reshape(-1).tolist()), grid.shape)
-        placement = cls._known.get(key)
+        placement = cls._instances.get(key)
         if placement is None:
             placement = super().__new__(cls)
             placement.type, placement.flat, placement.hierarchy = key
-            placement = cls._known.setdefault(key, placement)
+            placement = cls._instances.setdefault(key, placement)
         return placement
 
     @staticmethod
@@ -259,7 +259,7 @@ class Sharding:
     """
 
     __slots__ = ("placement", "sbp", "type")
-    _known: ClassVar[dict[tuple, Sharding]] = {}
+    _instances: ClassVar[dict[tuple, Sharding]] = {}
 
     placement: Placement
     sbp: NdSbp
@@ -267,11 +267,11 @@ class Sharding:
 
     def __new__(cls, placement: Placement, sbp: NdSbp) -> Sharding:
         """Return the one sharding with this placement and SBP."""
-        sharding = cls._known.get((placement, sbp))
+        sharding = cls._instances.get((placement, sbp))
         if sharding is None:
             sharding = super().__new__(cls)
             sharding.placement, sharding.sbp, sharding.type = placement, sbp, placement.type
-            sharding = cls._known.setdefault((placement, sbp), sharding)
+            sharding = cls._instances.setdefault((placement, sbp), sharding)
         return sharding
 
     def __repr__(self) -> str:

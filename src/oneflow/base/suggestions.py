@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Callable, Iterable
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message: those of the `known` names that are most like `name`, if any.
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """Return the end of a message: the candidates that are most like `name`, if any.
 
     Example:
         >>> from oneflow.base.suggestions import did_you_mean
@@ -17,7 +17,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         "; did you mean 'LSTM'?"
     """
     by_letters: dict[str, list[str]] = {}
-    for candidate in known:
+    for candidate in candidates:
         by_letters.setdefault(candidate.casefold(), []).append(candidate)
     folded = name.casefold()
     # A wrong letter is much of a short name.
@@ -49,13 +49,13 @@ class UnknownAttributeError(AttributeError):
     Args:
         message: what does not exist.
         name: the attribute.
-        known: returns those that exist.
+        candidates: returns those that exist.
     """
 
-    def __init__(self, message: str, name: str, known: Callable[[], Iterable[str]]) -> None:
+    def __init__(self, message: str, name: str, candidates: Callable[[], Iterable[str]]) -> None:
         super().__init__(message)
-        self._wanted, self._known = name, known
+        self._name, self._candidates = name, candidates
 
     def __str__(self) -> str:
         """The message, and what is meant perhaps."""
-        return f"{super().__str__()}{did_you_mean(self._wanted, self._known())}"
+        return f"{super().__str__()}{did_you_mean(self._name, self._candidates())}"

@@ -13,7 +13,7 @@ from oneflow.base.suggestions import did_you_mean
 _PREFIX = "ONEFLOW_"
 
 
-def known_variables() -> list[str]:
+def documented_variables() -> list[str]:
     """The names of all variables that are read."""
     return [
         value.name for value in vars(environment).values() if type(value) is EnvironmentVariable
@@ -22,7 +22,7 @@ def known_variables() -> list[str]:
 
 def unknown_variables() -> dict[str, str]:
     """Return the variables that are set and not known, each with the names that may be meant."""
-    names = known_variables()
+    names = documented_variables()
     unknown = [
         name
         for name in os.environ

@@ -141,8 +141,8 @@ def fused_multi_head_attention_inference_v2(
     q = heads_of("query", query, query_layout, head_size=query_head_size)
     k = heads_of("key", key, key_layout, part=1, heads=q.shape[1], head_size=q.shape[3])
     v = heads_of("value", value, value_layout, part=2, heads=q.shape[1])
-    known = ("(BM)(HK)",) if is_packed(query_layout) else ("BM(HK)", "MB(HK)")
-    check_layout("output", output_layout, known)
+    layouts = ("(BM)(HK)",) if is_packed(query_layout) else ("BM(HK)", "MB(HK)")
+    check_layout("output", output_layout, layouts)
     if is_packed(query_layout):
         if attn_bias is not None or query_seq_start is None or key_seq_start is None:
             raise RuntimeError(

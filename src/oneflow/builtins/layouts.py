@@ -27,14 +27,14 @@ def _count_of_parts(layout: str) -> int:
     return int(re.sub(r"\D", "", layout) or 1)
 
 
-def check_layout(name: str, layout: str | None, known: tuple[str, ...]) -> str:
+def check_layout(name: str, layout: str | None, layouts: tuple[str, ...]) -> str:
     """Return the layout of an argument, which must be a known one.
 
     Raises:
         RuntimeError: it is not.
     """
-    if layout not in known:
-        raise RuntimeError(f"`{name}_layout` must be one of {', '.join(known)}, got {layout!r}")
+    if layout not in layouts:
+        raise RuntimeError(f"`{name}_layout` must be one of {', '.join(layouts)}, got {layout!r}")
     return layout
 
 
@@ -71,10 +71,10 @@ def heads_of(
     if len(dimensions[-1]) > 1:
         if heads is None and head_size is None:
             raise RuntimeError(f"`{name}` in the layout {layout} needs the size of a head")
-        known = parts * (heads or head_size or 1)
-        if x.shape[-1] % known:
+        factor = parts * (heads or head_size or 1)
+        if x.shape[-1] % factor:
             raise RuntimeError(
-                f"the last dimension of `{name}` must be a multiple of {known}, got {x.shape[-1]}"
+                f"the last dimension of `{name}` must be a multiple of {factor}, got {x.shape[-1]}"
             )
         first = 3 - parts if parts > 1 else part
         if not first <= part < 3:
@@ -88,9 +88,9 @@ def heads_of(
     if dimensions[0] == "BM":
         x, dimensions = x.unsqueeze(0), ["B", "M", *dimensions[1:]]
     x = x.permute([dimensions.index(axis) for axis in _ORDER])
-    for what, expected, found in (("H", heads, x.shape[1]), ("K", head_size, x.shape[3])):
-        if expected not in (None, found):
-            raise RuntimeError(f"{what} of `{name}` must be {expected}, got {found}")
+    for what, expected, size in (("H", heads, x.shape[1]), ("K", head_size, x.shape[3])):
+        if expected not in (None, size):
+            raise RuntimeError(f"{what} of `{name}` must be {expected}, got {size}")
     return x
 
 

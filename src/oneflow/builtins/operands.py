@@ -18,8 +18,8 @@ def require_same_dtype(name: str, **operands: Tensor) -> None:
     """
     first, *others = operands.values()
     if any(x.dtype is not first.dtype and not is_autocast_pair(first, x) for x in others):
-        found = ", ".join(f"`{key}` {operand.dtype!r}" for key, operand in operands.items())
-        raise TypeError(f"`{name}`: all operands must have the same dtype, got {found}")
+        dtypes = ", ".join(f"`{key}` {operand.dtype!r}" for key, operand in operands.items())
+        raise TypeError(f"`{name}`: all operands must have the same dtype, got {dtypes}")
 
 
 def require_same_shape(name: str, **operands: Tensor) -> None:
@@ -29,8 +29,8 @@ def require_same_shape(name: str, **operands: Tensor) -> None:
         RuntimeError: they have several.
     """
     if len({tuple(operand.shape) for operand in operands.values()}) > 1:
-        found = ", ".join(f"`{key}` {list(operand.shape)}" for key, operand in operands.items())
-        raise RuntimeError(f"`{name}`: all operands must have the same shape, got {found}")
+        shapes = ", ".join(f"`{key}` {list(operand.shape)}" for key, operand in operands.items())
+        raise RuntimeError(f"`{name}`: all operands must have the same shape, got {shapes}")
 
 
 def require_lists(name: str, **lists: Sequence[Any]) -> None:
@@ -41,9 +41,9 @@ def require_lists(name: str, **lists: Sequence[Any]) -> None:
     """
     lengths = {len(elements) for elements in lists.values()}
     if len(lengths) > 1 or 0 in lengths:
-        found = ", ".join(f"`{key}` {len(elements)}" for key, elements in lists.items())
+        described = ", ".join(f"`{key}` {len(elements)}" for key, elements in lists.items())
         raise RuntimeError(
-            f"`{name}`: lists must have at least one element, all the same number, got {found}"
+            f"`{name}`: lists must have at least one element, all the same number, got {described}"
         )
 
 

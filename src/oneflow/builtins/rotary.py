@@ -79,17 +79,21 @@ def fused_apply_rotary_emb(
     return to_layout(cat([*results, heads[..., rotary_size:]], -1), output_layout)
 
 
-def _positions(x: Tensor, given: Tensor | None) -> Tensor:
+def _positions(x: Tensor, position_ids: Tensor | None) -> Tensor:
     """The positions, of shape ``(B or 1, 1 or 2, M)``."""
     batch, _, length, _ = x.shape
-    if given is None:
+    if position_ids is None:
         return arange(length, device=x.device)[None, None]
-    if given.ndim != 3 or given.shape[1] not in (1, 2) or given.shape[::2] != (batch, length):
+    if (
+        position_ids.ndim != 3
+        or position_ids.shape[1] not in (1, 2)
+        or position_ids.shape[::2] != (batch, length)
+    ):
         raise RuntimeError(
             f"`position_ids` must have shape [{batch}, 1, {length}] or [{batch}, 2, {length}], got "
-            f"{list(given.shape)}"
+            f"{list(position_ids.shape)}"
         )
-    return given
+    return position_ids
 
 
 def _cos_and_sin(

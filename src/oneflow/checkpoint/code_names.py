@@ -23,7 +23,7 @@ def name_of_class(kind: type[Module]) -> list[str]:
         TypeError: it is defined in a function, or hidden by something else of its name.
     """
     name = [kind.__module__, kind.__qualname__]
-    if _found(*name) is not kind:
+    if _lookup(*name) is not kind:
         raise TypeError(
             f"cannot save a {'.'.join(name)}: files name classes, and this one is not found by its "
             "name; define it at the top of a module, or save the `state_dict()`"
@@ -37,7 +37,7 @@ def class_named(module: str, qualified: str) -> type[Module]:
     Raises:
         ValueError: the program has not imported it, or it is not a class of modules.
     """
-    cls = _found(module, qualified)
+    cls = _lookup(module, qualified)
     if cls is None:
         raise ValueError(
             f"it holds a {module}.{qualified}, which this program has not imported; do so before "
@@ -48,7 +48,7 @@ def class_named(module: str, qualified: str) -> type[Module]:
     return cls
 
 
-def _found(module: str, qualified: str) -> Any:
+def _lookup(module: str, qualified: str) -> Any:
     _import_layers(module.removeprefix("oneflow."))
     content: Any = sys.modules.get(module)
     for part in qualified.split("."):
@@ -82,7 +82,7 @@ def attributes_of(module: Module, path: str) -> dict[str, Any]:
 def has_code(module: Module) -> bool:
     """Return whether names do not say all of a module: it has hooks, or a class without a name."""
     return any(
-        _hooks_of(part) or _found(type(part).__module__, type(part).__qualname__) is not type(part)
+        _hooks_of(part) or _lookup(type(part).__module__, type(part).__qualname__) is not type(part)
         for part in module.modules()
     )
 

@@ -80,21 +80,21 @@ def _public_location(device: DeviceOrSharding) -> Device | Placement:
     return device.placement if isinstance(device, Sharding) else device
 
 
-def _parse_location(given: Any) -> DeviceOrSharding:
-    if isinstance(given, str | Device):
-        return Device(given)
-    if isinstance(given, Placement):
-        return Sharding(given, given.broadcast)
-    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], Placement):
-        return Sharding(given[0], nd_sbp_of(given[1], given[0].ndim))
+def _parse_location(location: Any) -> DeviceOrSharding:
+    if isinstance(location, str | Device):
+        return Device(location)
+    if isinstance(location, Placement):
+        return Sharding(location, location.broadcast)
+    if isinstance(location, tuple) and len(location) == 2 and isinstance(location[0], Placement):
+        return Sharding(location[0], nd_sbp_of(location[1], location[0].ndim))
     raise TypeError(
         "`map_location` must be a device, a placement, a pair of placement and sbp, a dict of "
-        f"these or a function that returns one of them, got {given!r}"
+        f"these or a function that returns one of them, got {location!r}"
     )
 
 
-def _parse_new_location(given: Any) -> DeviceOrSharding:
-    location = _parse_location(given)
+def _parse_new_location(map_location: Any) -> DeviceOrSharding:
+    location = _parse_location(map_location)
     if isinstance(location, Sharding):
         location.placement.require_devices()
     return location

@@ -283,7 +283,7 @@ class _PendingEvaluator:
 
     def __init__(self) -> None:
         # With what it was made of, which must live on, or another object may get its id.
-        self._known: dict[int, tuple[Any, Any]] = {}
+        self._replacements: dict[int, tuple[Any, Any]] = {}
 
     def finish(self, value: Any, depth: int) -> Any:
         """`value`, finished; what occurs twice in it is the same object twice."""
@@ -291,16 +291,16 @@ class _PendingEvaluator:
             return value.value()
         if isinstance(value, self._LEAVES):
             return value
-        if id(value) in self._known:
-            return self._known[id(value)][1]
+        if id(value) in self._replacements:
+            return self._replacements[id(value)][1]
         if depth > self._MAX_DEPTH:
             raise ValueError(f"its data are nested more than {self._MAX_DEPTH} times")
         if type(value) in (tuple, frozenset):
             result = type(value)([self.finish(item, depth + 1) for item in value])
-            self._known[id(value)] = value, result
+            self._replacements[id(value)] = value, result
             return result
         # These may contain themselves.
-        self._known[id(value)] = value, value
+        self._replacements[id(value)] = value, value
         self._fill(value, depth + 1)
         return value
 

@@ -114,10 +114,10 @@ class _TensorKind:
 
 def _names_of_tensors(tensors: list[Tensor]) -> dict[tuple[str, str], Any]:
     """Return what the names that `dump` writes for tensors stand for in a file without trust."""
-    known = {id(tensor) for tensor in tensors}
+    ids = {id(tensor) for tensor in tensors}
 
     def make(kind: Any, plain: Any) -> Tensor:
-        if id(plain) not in known:
+        if id(plain) not in ids:
             raise UnsafePickleError("it makes a tensor of something that is no tensor in the file")
         return of_class(kind.type if isinstance(kind, _TensorKind) else kind, plain)
 

@@ -306,7 +306,7 @@ class Decoder:
     def __init__(self, read: Callable[[str], np.ndarray], make: MakeTensor, size: int) -> None:
         self._read, self._make = read, make
         self._budget = Budget(size)
-        self._known: dict[tuple, Tensor] = {}
+        self._tensors: dict[tuple, Tensor] = {}
         # The local tensors, which may share memory, by name.
         self._memories: dict[str | int, Tensor] = {}
         self._modules: dict[int, Module] = {}
@@ -398,9 +398,9 @@ class Decoder:
     ) -> Tensor:
         """The tensor of a kind in the memory of a name, which `make` makes at first."""
         key = (name, repr(data.get("layout")), data.get("parameter"), data.get("requires_grad"))
-        tensor = self._known.get(key)
+        tensor = self._tensors.get(key)
         if tensor is None:
-            tensor = self._known[key] = _of_kind(make(), data)
+            tensor = self._tensors[key] = _of_kind(make(), data)
         return tensor
 
     def _detached(self, name: str, data: Mapping[str, Any]) -> Tensor:

@@ -60,7 +60,7 @@ class CheckedUpdates:
             if operation.primitive is not update_unless_failed
         }
         # New values that are chosen there, by the results of the `update_unless_failed` for them.
-        self._chosen: dict[int, int] = {}
+        self._replacements: dict[int, int] = {}
         explicit = [
             instruction
             for instruction in program.instructions
@@ -70,13 +70,13 @@ class CheckedUpdates:
         checks = checks_before(program)
         for update in explicit:
             old, new = update.operands
-            old = self._chosen.get(old, old)
+            old = self._replacements.get(old, old)
             previous = self._olds.get(new)
             early = previous is None and old < new and use_counts[new] == 1
             if early and checks.get(new) == update.operation.attributes["checks"]:
                 self._olds[new] = old
             if self._olds.get(new) == old:
-                self._chosen[update.results[0]] = new
+                self._replacements[update.results[0]] = new
 
     def rows(self, checked: Checked) -> jax.Array:
         """The rows of the checks so far, see `check_rows`."""
@@ -113,7 +113,7 @@ class CheckedUpdates:
             old, new = operands
             # A task of a pipeline may have none of the checks.
             before = checked[: operation.attributes["checks"]]
-            if instruction.results[0] in self._chosen or not self._can_fail(before):
+            if instruction.results[0] in self._replacements or not self._can_fail(before):
                 return (new,)
             return (jnp.where(self.has_failed(before), old, new),)
         old_values = {
@@ -180,7 +180,7 @@ class _Choice:
         jaxpr = getattr(closed, "jaxpr", closed)
         values = dict(zip(jaxpr.constvars, getattr(closed, "consts", ()), strict=True))
         values.update(zip(jaxpr.invars, operands, strict=True))
-        old_by_variable = self._wanted(jaxpr, old_values)
+        old_by_variable = self._old_by_variable(jaxpr, old_values)
         for equation in jaxpr.eqns:
             operand_values = [_read(atom, values) for atom in equation.invars]
             old_by_place = {
@@ -197,7 +197,7 @@ class _Choice:
                 results[place] = self._choose(old, results[place])
         return results
 
-    def _wanted(self, jaxpr: Any, old_values: Mapping[int, Any]) -> dict[Any, Any]:
+    def _old_by_variable(self, jaxpr: Any, old_values: Mapping[int, Any]) -> dict[Any, Any]:
         """The old values by the variables that are to be chosen."""
         defining_eqns = {outvar: equation for equation in jaxpr.eqns for outvar in equation.outvars}
         old_by_variable: dict[Any, Any] = {}
@@ -216,33 +216,33 @@ class _Choice:
         return old_by_variable
 
     def _evaluate(
-        self, equation: Any, given: list[Any], chosen: Mapping[int, Any]
+        self, equation: Any, operands: list[Any], old_values: Mapping[int, Any]
     ) -> Sequence[Any]:
         name = equation.primitive.name
-        if not chosen:
-            results = _eval_eqn(equation, given)
+        if not old_values:
+            results = _eval_eqn(equation, operands)
             if name in _SAME_ELEMENTS:
-                for result, operand in zip(results, given, strict=True):
+                for result, operand in zip(results, operands, strict=True):
                     self._derived(result, operand)
             return results
         called = called_jaxpr(name, equation.params)
         if called is not None:
-            return self.run(called, given, chosen)
-        if 0 in chosen and self._is(given[0], chosen[0]):
+            return self.run(called, operands, old_values)
+        if 0 in old_values and self._is(operands[0], old_values[0]):
             if name == "dynamic_update_slice":
-                operand, update, *starts = given
+                operand, update, *starts = operands
                 old_slice = lax.dynamic_slice(operand, starts, update.shape)
                 return _eval_eqn(equation, [operand, self._choose(old_slice, update), *starts])
-            if name in SCATTER_REDUCTIONS and _can_miss(given[0], given[1]):
-                return self._scatter_chosen(equation, given)
-        results = list(_eval_eqn(equation, given))
-        for place, old in chosen.items():
+            if name in SCATTER_REDUCTIONS and _can_miss(operands[0], operands[1]):
+                return self._scatter_guarded(equation, operands)
+        results = list(_eval_eqn(equation, operands))
+        for place, old in old_values.items():
             results[place] = self._choose(old, results[place])
         return results
 
-    def _scatter_chosen(self, equation: Any, given: list[Any]) -> Sequence[Any]:
+    def _scatter_guarded(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
         """The result of a `scatter`, which writes nothing if a check has failed."""
-        operand, indices, updates = given
+        operand, indices, updates = operands
         outside = jnp.iinfo(indices.dtype).max
         drop = {"mode": lax.GatherScatterMode.FILL_OR_DROP}
         return _eval_eqn(
@@ -276,9 +276,9 @@ def _read(atom: Any, values: Mapping[Any, Any]) -> Any:
     return atom.val if hasattr(atom, "val") else values[atom]
 
 
-def _eval_eqn(equation: Any, given: Sequence[Any], changed: Mapping[str, Any] = {}) -> list[Any]:
+def _eval_eqn(equation: Any, operands: Sequence[Any], changed: Mapping[str, Any] = {}) -> list[Any]:
     """The results of an equation of a jaxpr."""
     parameters = equation.primitive.get_bind_params({**equation.params, **changed})
     with equation.ctx.manager:
-        results = equation.primitive.bind(*given, **parameters)
+        results = equation.primitive.bind(*operands, **parameters)
     return list(results) if equation.primitive.multiple_results else [results]

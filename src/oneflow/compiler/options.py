@@ -62,7 +62,7 @@ def compiler_options(
     options = dict(_CONV_OPTIONS.get(platform, {})) if has_convolution else {}
     if is_global:
         options |= _PLACEMENT_OPTIONS.get(platform, {})
-    return _known(options)
+    return _supported(options)
 
 
 @functools.cache
@@ -72,16 +72,16 @@ def operation_options(platform: str) -> dict[str, str]:
     Args:
         platform: the platform that it is compiled for.
     """
-    return _known(_OPERATION_OPTIONS.get(platform, {}))
+    return _supported(_OPERATION_OPTIONS.get(platform, {}))
 
 
-def _known(options: Mapping[str, str]) -> dict[str, str]:
+def _supported(options: Mapping[str, str]) -> dict[str, str]:
     """The options that this version of XLA has."""
-    return {name: value for name, value in options.items() if _is_known(name, value)}
+    return {name: value for name, value in options.items() if _is_supported(name, value)}
 
 
 @functools.cache
-def _is_known(name: str, value: str) -> bool:
+def _is_supported(name: str, value: str) -> bool:
     """Return whether this version of XLA has an option with this value."""
     PREPARE_PROCESS.value()
     try:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 # Ranks, device type and group of the programs whose processes have connected.
 _connected: set[Hashable] = set()
 # The programs that all ranks have run, by ranks and device type. New shapes bring new ones.
-_known: dict[tuple[tuple[int, ...], str], set[Hashable]] = defaultdict(set)
-_MAX_KNOWN = 1 << 14
+_run_before: dict[tuple[tuple[int, ...], str], set[Hashable]] = defaultdict(set)
+_MAX_PROGRAMS = 1 << 14
 # Held from the record of a program to its launch; signal handlers that run within may launch too.
 _launching = threading.RLock()
 # The value to wait for until the program that runs on CPUs, if any, is over.
@@ -91,13 +91,13 @@ def _await_others(ranks: tuple[int, ...], type: str, program: Hashable) -> None:
     Gloo aborts a process when a message is longer than expected, and takes a shorter one, or one of
     another program, for what is expected.
     """
-    programs = _known[ranks, type]
+    programs = _run_before[ranks, type]
     if program in programs:
         return
     if _agent is not None and len(ranks) > 1:
         _agent.barrier(ranks)
     # All ranks run the same programs, so all start again together.
-    if len(programs) >= _MAX_KNOWN:
+    if len(programs) >= _MAX_PROGRAMS:
         programs.clear()
     programs.add(program)
 

@@ -132,6 +132,11 @@ def _best_reason(rank: int, reason: str, reports: Sequence[FailureReport]) -> st
         if report.root_cause == rank and not is_connection_failure(report.reason)
     ]
     matching.sort(
-        key=lambda each: (each.rank != rank, not each.from_coordinator, each.time, each.rank)
+        key=lambda reason: (
+            reason.rank != rank,
+            not reason.from_coordinator,
+            reason.time,
+            reason.rank,
+        )
     )
     return matching[0].reason if matching else reason

@@ -16,8 +16,8 @@ class Pickler(cloudpickle.Pickler):
         classes: all classes that the pickle holds, by module and name.
     """
 
-    def __init__(self, *given: Any, **options: Any) -> None:
-        super().__init__(*given, **options)
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self.script_names: dict[str, Any] = {}
         self.classes: dict[tuple[str, str], type] = {}
 

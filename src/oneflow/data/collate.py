@@ -78,8 +78,8 @@ def collate(batch: Sequence[Any], *, collate_fn_map: Functions | None = None) ->
 def collate_arrays(batch: Sequence[Any], functions: Functions = COLLATE_FUNCTIONS) -> Any:
     """`collate`, with arrays that are still to become tensors."""
     first = batch[0]
-    if (given := _given_function(first, functions)) is not None:
-        return given(batch, collate_fn_map=functions)
+    if (function := _given_function(first, functions)) is not None:
+        return function(batch, collate_fn_map=functions)
     if isinstance(first, Tensor):
         return _stack(list(batch), 0)
     if isinstance(first, np.ndarray):

@@ -52,12 +52,12 @@ class _Position:
 
     Attributes:
         begin: state of the generator when it began.
-        given: number of batches given out.
+        num_batches: number of batches given out.
         ended: it is over.
     """
 
     begin: Tensor
-    given: int = 0
+    num_batches: int = 0
     exhausted: bool = False
 
 
@@ -279,7 +279,7 @@ class DataLoader(KeywordSuggestion, Generic[T_co]):
         position = self._position
         if position is None or position.exhausted:
             return {"batches": 0, "begin": None, "generator": now}
-        return {"batches": position.given, "begin": position.begin, "generator": now}
+        return {"batches": position.num_batches, "begin": position.begin, "generator": now}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Let the next iteration go on from a `state_dict`."""
@@ -317,14 +317,14 @@ class Batches(Iterator):
             # One more than given out before is taken, so that the order has been drawn.
             taken = list(itertools.islice(numbers, to_skip + 1))
             numbers = itertools.chain(taken[to_skip:], numbers)
-            self.position.given = to_skip
+            self.position.num_batches = to_skip
         if resume is not None:
             # The epoch's first numbers were drawn before: the generator keeps its state.
             generator.set_state(now)
         self._source = (
             _InThisProcess(loader, numbers)
             if pool is None
-            else _InWorkers(loader, pool, numbers, seeds, self.position.given)
+            else _InWorkers(loader, pool, numbers, seeds, self.position.num_batches)
         )
         if stream:
             for _ in range(to_skip):
@@ -340,7 +340,7 @@ class Batches(Iterator):
             batch = self._source.next()
             if not isinstance(batch, _Problem):
                 batch = to_tensors(batch, self._source.make_tensor)
-                self.position.given += 1
+                self.position.num_batches += 1
                 return batch
         except StopIteration:
             self.position.exhausted = True

@@ -100,12 +100,12 @@ class WorkerPool:
             _failed_types.update(failing)
             packed = sending.pack(setup, set(_failed_types))
 
-    def _start(self, context: Any, work: Callable[..., None], given: tuple[Any, ...]) -> None:
+    def _start(self, context: Any, work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         parent_end, child_end = context.Pipe()
         name = f"oneflow-loader-{len(self._processes)}"
         # A copy of this process closes all ends of the parent, this one too.
         self._connections.append(parent_end)
-        process = context.Process(target=work, args=(child_end, *given), name=name, daemon=True)
+        process = context.Process(target=work, args=(child_end, *arguments), name=name, daemon=True)
         process.start()
         child_end.close()
         self._processes.append(process)

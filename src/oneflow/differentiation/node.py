@@ -180,7 +180,9 @@ class OperationNode(Node):
             x = operands[rules.positions[0]]
             self.edges = ((x.node, x.output_index),)
         else:
-            self.edges = tuple([(x.node, x.output_index) for x in rules.take_wanted(operands)])
+            self.edges = tuple(
+                [(x.node, x.output_index) for x in rules.take_differentiated(operands)]
+            )
         self._saved: tuple | None = rules.take_saved(operands)
         self.out_specs = operation.out_specs
         self.sequence = next(_sequence)

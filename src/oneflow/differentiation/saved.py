@@ -74,6 +74,6 @@ def packed(value: Any) -> Any:
     return Packed(MODE.saved_hooks[-1], value)
 
 
-def unpacked(kept: Any, grads: Sequence[Value | None]) -> Any:
+def unpacked(saved: Any, grads: Sequence[Value | None]) -> Any:
     """The operand again."""
-    return kept.unpack(grads) if type(kept) is Packed else kept
+    return saved.unpack(grads) if type(saved) is Packed else saved

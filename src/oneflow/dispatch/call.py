@@ -96,7 +96,7 @@ def record(operation: Any, operands: tuple[Any, ...]) -> Any:
     return result
 
 
-def known_operation(primitive: Primitive, operands: tuple, attributes: dict[Any, Any]) -> Any:
+def cached_operation(primitive: Primitive, operands: tuple, attributes: dict[Any, Any]) -> Any:
     """The operation of a call that `bind` has recorded before; None if there is none."""
     specs = [x.spec if type(x) is Value else type(x) for x in operands]
     return _operations.get((primitive, *specs, *attributes.items()))

@@ -163,9 +163,9 @@ class Distribution(KeywordSuggestion):
         """
         result = copy.copy(self) if _instance is None else _instance
         first = len(self._batch_shape)
-        kept = () if _instance is None else frozenset(vars(_instance))
+        attributes = () if _instance is None else frozenset(vars(_instance))
         for name, value in vars(self).items():
-            if name not in kept:
+            if name not in attributes:
                 setattr(result, name, self._expanded(value, batch_shape, first))
         result._batch_shape = Size(batch_shape)
         return result

@@ -12,7 +12,7 @@ from oneflow.distributions.parameters import lazy_property, logits_to_probs, pro
 from oneflow.tensor.tensor import Tensor
 
 
-def _given(probs: Any, logits: Any) -> dict[str, Any]:
+def _named_parameter(probs: Any, logits: Any) -> dict[str, Any]:
     """Return the one of both that was given, by name.
 
     Raises:
@@ -41,9 +41,9 @@ class SuccessProbability(_ProbsOrLogits):
         self, probs: Any, logits: Any, validate_args: bool | None, **parameters: Any
     ) -> None:
         """Set the one that was given, and further parameters of its shape and dtype."""
-        given = _given(probs, logits)
-        self._set_parameters(validate_args, **parameters, **given)
-        (dtype,) = (getattr(self, name).dtype for name in given)
+        probability = _named_parameter(probs, logits)
+        self._set_parameters(validate_args, **parameters, **probability)
+        (dtype,) = (getattr(self, name).dtype for name in probability)
         for name in parameters:
             setattr(self, name, getattr(self, name).to(dtype))
 
@@ -74,7 +74,7 @@ class ClassProbabilities(_ProbsOrLogits):
         validate_args: bool | None,
     ) -> None:
         """Set the one that was given; without `event_shape` an event is a vector of classes."""
-        name, parameter = next(iter(_given(probs, logits).items()))
+        name, parameter = next(iter(_named_parameter(probs, logits).items()))
         if not isinstance(parameter, Tensor) or parameter.ndim < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
         if name == "probs":

@@ -59,13 +59,13 @@ def check_out_dtype(out: DType, result: DType, name: str, is_one_of_several: boo
         )
 
 
-def check_given_dtype(out: DType, given: DType, name: str) -> None:
+def check_dtype_argument(out: DType, dtype: DType, name: str) -> None:
     """Refuse an `out=` of another dtype than the one that is asked for.
 
     Raises:
         RuntimeError: they differ.
     """
-    if out is not given:
+    if out is not dtype:
         raise RuntimeError(
-            f"`dtype` of `{name}` must be that of `out`, {out!r}, got {given!r}; leave it out"
+            f"`dtype` of `{name}` must be that of `out`, {out!r}, got {dtype!r}; leave it out"
         )

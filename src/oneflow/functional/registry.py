@@ -27,7 +27,7 @@ from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.base.traceback import hide_internal_frames
 from oneflow.functional.factors_first import factors_by_name
 from oneflow.functional.operator_names import job_bodies, note_place_of_name, without_name
-from oneflow.functional.out_dtypes import casts_results, check_given_dtype, check_out_dtype
+from oneflow.functional.out_dtypes import casts_results, check_dtype_argument, check_out_dtype
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import (
@@ -240,8 +240,8 @@ def _accept_keyword_aliases(
             result = body(*args, **kwargs)
             return result if out is None else put(out, result, public.__name__)
         except Exception as error:
-            given = kwargs if out is None else {**kwargs, "out": out}
-            result = _result_after_error(error, public, args, given)
+            all_keywords = kwargs if out is None else {**kwargs, "out": out}
+            result = _result_after_error(error, public, args, all_keywords)
             if result is not NotImplemented:
                 return result
             _make_clear(error, public, body)
@@ -316,11 +316,11 @@ def _dtype_of_out(
     Raises:
         RuntimeError: another one is given.
     """
-    x, given = args[0] if args else kwargs.get(first), kwargs.get("dtype")
-    if given is not None:
-        check_given_dtype(out.dtype, given, name)
+    x, dtype = args[0] if args else kwargs.get(first), kwargs.get("dtype")
+    if dtype is not None:
+        check_dtype_argument(out.dtype, dtype, name)
     is_complex = isinstance(x, Tensor) and x.dtype.is_complex
-    return given if is_complex and not out.dtype.is_complex else out.dtype
+    return dtype if is_complex and not out.dtype.is_complex else out.dtype
 
 
 def _by_position(

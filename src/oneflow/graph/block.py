@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from oneflow.base.placement import Placement
 from oneflow.functional.creation.conversion import VIEW_TYPES
 from oneflow.graph.block_config import BlockConfig
-from oneflow.graph.verbosity import chosen_verbosity
+from oneflow.graph.verbosity import verbosity_of
 from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
@@ -140,7 +140,7 @@ class Block:
         **options: Any,
     ) -> None:
         """Print how this module is built, as `Graph.debug` does for the whole graph."""
-        self.config.verbosity = chosen_verbosity(v_level, ranks, max_py_stack_depth)
+        self.config.verbosity = verbosity_of(v_level, ranks, max_py_stack_depth)
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """This block for ``to(GraphModule)``, the module for ``to(nn.Module)``.

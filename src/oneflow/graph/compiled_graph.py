@@ -13,7 +13,7 @@ import numpy as np
 from oneflow.base.device import Device
 from oneflow.base.placement import parse_device
 from oneflow.graph.saved_graph import SavedGraph, saved_device_type
-from oneflow.graph.verbosity import chosen_verbosity
+from oneflow.graph.verbosity import verbosity_of
 from oneflow.module.module import Module
 
 AnyGraph = TypeVar("AnyGraph", bound="type[CompiledGraph]")
@@ -140,7 +140,7 @@ class CompiledGraph:
             max_py_stack_depth: how many lines level 3 shows per operator.
             options: further options of later versions, without effect.
         """
-        self.settings.verbosity = chosen_verbosity(v_level, ranks, max_py_stack_depth)
+        self.settings.verbosity = verbosity_of(v_level, ranks, max_py_stack_depth)
         if self._steps and v_level >= 0:
             warnings.warn(
                 f"{self.name} was built already, and prints only if it is built again; call "

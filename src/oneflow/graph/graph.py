@@ -289,7 +289,7 @@ class Graph(CompiledGraph):
     def _new_step(self, called: tuple, args: tuple, kwargs: dict[str, Any]) -> Step:
         """Capture and compile the step for arguments like these."""
         self._check_call(args, kwargs)
-        engine = self.config.chosen_engine(self.training)
+        engine = self.config.select_engine(self.training)
         tensors: list[Tensor] = []
         structure = flatten_call(args, kwargs, tensors, self.name)
         self.__dict__["_attributes"] = attributes_of(self.named_modules())

@@ -127,7 +127,7 @@ class GraphConfig:
             latency=self._options[f"{prefix}_wait_time"],
         )
 
-    def chosen_engine(self, training: bool) -> Engine | None:
+    def select_engine(self, training: bool) -> Engine | None:
         """The engine that was asked for; None if there is none, or it is not installed.
 
         Raises:

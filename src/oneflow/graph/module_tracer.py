@@ -99,7 +99,7 @@ class ModuleTracer:
 
         def traced(*args: Any, **kwargs: Any) -> Any:
             self._verbosities.append(
-                max(self._verbosities[-1], block_verbosity, key=lambda each: each.level)
+                max(self._verbosities[-1], block_verbosity, key=lambda verbosity: verbosity.level)
             )
             self._enter(path)
             self._print(1, f"(MODULE:{path}:{type(module).__name__}) start building forward")

@@ -140,10 +140,10 @@ def collective_runner(
         description: the operation for diagnoses, see `launch_collective`.
     """
     if isinstance(device, Placement) and not device.includes_this_process:
-        return lambda *given: meta
+        return lambda *arrays: meta
     if not _is_multiprocess(device):
         return run
     ranks = tuple(sorted(device.flat))
-    return lambda *given: launch_collective(
-        ranks, device.type, description, lambda: (run(*given), None), description
+    return lambda *arrays: launch_collective(
+        ranks, device.type, description, lambda: (run(*arrays), None), description
     )

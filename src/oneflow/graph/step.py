@@ -256,11 +256,11 @@ class Step:
             return checks.add(results, self.checks, self._device, invalid)
         return checks.add_write(self._device) if self._guarded else None
 
-    def _run_recorded(self, run: Callable[..., Any], *given: Any) -> tuple[list, Any]:
+    def _run_recorded(self, run: Callable[..., Any], *arguments: Any) -> tuple[list, Any]:
         """Run the program and record that as an event, until its results are there."""
         results: list[Any] = []
         with span(EventKind.GRAPH, self._name, results):
-            outputs, rows = run(*given)
+            outputs, rows = run(*arguments)
             results += outputs
         return outputs, rows
 

@@ -36,9 +36,7 @@ class Verbosity:
 QUIET = Verbosity()
 
 
-def chosen_verbosity(
-    v_level: int, ranks: int | Sequence[int] | None, stack_depth: int
-) -> Verbosity:
+def verbosity_of(v_level: int, ranks: int | Sequence[int] | None, stack_depth: int) -> Verbosity:
     """Return the verbosity for the arguments of `debug`.
 
     Raises:

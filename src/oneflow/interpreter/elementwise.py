@@ -229,7 +229,7 @@ def _count_leading_zeros(equation: Any) -> Callable:
 @rule("select_n")
 def _select_n(equation: Any) -> Callable:
     if len(equation.invars) == 3 and dtype_of(equation.invars[0]).kind == "b":
-        return lambda which, on_false, chosen: np.where(which, chosen, on_false)
+        return lambda which, on_false, on_true: np.where(which, on_true, on_false)
 
     def select(which: Any, *cases: Any) -> Any:
         result = cases[-1]

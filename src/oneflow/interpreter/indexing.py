@@ -137,10 +137,10 @@ def _take(windows: IndexedWindows) -> Callable | None:
     return take
 
 
-def _fill_value(given: Any, dtype: np.dtype) -> Any:
+def _fill_value(fill: Any, dtype: np.dtype) -> Any:
     """The value gathered from beyond the array."""
-    if given is not None:
-        return np.asarray(given, dtype)
+    if fill is not None:
+        return np.asarray(fill, dtype)
     if is_float(dtype) or dtype.kind == "c":
         return np.asarray(np.nan, dtype)
     if is_integer(dtype):

@@ -39,8 +39,8 @@ def with_narrow_indices(function: Callable[..., Sequence[Any]]) -> Callable[...,
 def _run(jaxpr: Any, constants: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
     environment = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*constants, *arrays), strict=True))
 
-    def read(each: Any) -> Any:
-        return each.val if hasattr(each, "val") else environment[each]
+    def read(atom: Any) -> Any:
+        return atom.val if hasattr(atom, "val") else environment[atom]
 
     for equation in jaxpr.eqns:
         results = _apply(equation, [read(variable) for variable in equation.invars])

@@ -84,7 +84,7 @@ class Recording:
         The first returns, after its `outputs`, the residuals that the second one takes.
         """
         parts = split_at_inputs(self.program, unknown, outputs)
-        return replace(self, program=parts.known), replace(self, program=parts.unknown)
+        return replace(self, program=parts.independent), replace(self, program=parts.dependent)
 
 
 class _Recorded(Graph):
@@ -146,7 +146,7 @@ def specs_of(arrays: Sequence[Any]) -> tuple[TensorSpec, ...]:
     device = default_device()
     for array in arrays:
         if isinstance(array, jax.Array) and not isinstance(array, Tracer):
-            device = device_from_xla(min(array.devices(), key=lambda found: found.id))
+            device = device_from_xla(min(array.devices(), key=lambda device: device.id))
             break
     return tuple(
         [spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), device) for array in arrays]

@@ -109,7 +109,7 @@ class InferenceSession:
             )
         self.status = self.SessionStatus.OPEN
         self._jobs: dict[str, _LoadedJob] = {}
-        self._chosen: dict[str, str] = {}
+        self._entry: dict[str, str] = {}
 
     def __enter__(self) -> InferenceSession:
         return self
@@ -137,7 +137,7 @@ class InferenceSession:
         """Forget all jobs."""
         self.status = self.SessionStatus.CLOSED
         self._jobs.clear()
-        self._chosen.clear()
+        self._entry.clear()
 
     def load_saved_model(
         self,
@@ -174,7 +174,7 @@ class InferenceSession:
                 for name, graph in graphs.items()
             }
         if graph_name is not None:
-            jobs = {graph_name: _chosen(jobs, graph_name, "job")}
+            jobs = {graph_name: _entry(jobs, graph_name, "job")}
         for name, (signatures, default) in jobs.items():
             self._jobs[name] = _LoadedJob(Graph.load(folder / name), signatures, default)
             if signature_name is not None:
@@ -186,8 +186,8 @@ class InferenceSession:
         Raises:
             ValueError: there is no such job or signature.
         """
-        _chosen(_chosen(self._jobs, job_name, "job").signatures, signature, "signature")
-        self._chosen[job_name] = signature
+        _entry(_entry(self._jobs, job_name, "job").signatures, signature, "signature")
+        self._entry[job_name] = signature
 
     def set_job_batch_size(self, job_name: str, batch_size: int) -> None:
         """Check that a job takes batches of this size; programs have fixed shapes.
@@ -308,8 +308,8 @@ class InferenceSession:
         return self._results(job_name, [arrays[number] for number in sorted(arrays)])
 
     def _signature(self, job_name: str) -> Mapping[str, Any]:
-        job = _chosen(self._jobs, job_name, "job")
-        return job.signatures[self._chosen.get(job_name, job.default_signature)]
+        job = _entry(self._jobs, job_name, "job")
+        return job.signatures[self._entry.get(job_name, job.default_signature)]
 
     def _job_of(self, name: str, job_name: str | None, kind: str) -> str:
         jobs = [job_name] if job_name is not None else self.list_jobs()
@@ -324,7 +324,7 @@ class InferenceSession:
         return {name: results[number].numpy() for name, number in outputs.items()}
 
 
-def _chosen(choices: Mapping[str, Any], name: str, what: str) -> Any:
+def _entry(choices: Mapping[str, Any], name: str, what: str) -> Any:
     if name not in choices:
         raise ValueError(f"there is no {what} `{name}`; there are {', '.join(choices) or 'none'}")
     return choices[name]

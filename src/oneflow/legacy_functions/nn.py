@@ -57,10 +57,10 @@ def bias_add(value: Tensor, bias: Tensor, data_format: str | None = None) -> Ten
         >>> flow.nn.bias_add(flow.zeros(1, 2, 2), flow.tensor([1.0, 2.0])).tolist()
         [[[1.0, 1.0], [2.0, 2.0]]]
     """
-    given = "NC" if data_format is None else data_format
-    if not given.startswith("NC"):
-        if not (given.startswith("N") and given.endswith("C")):
-            raise ValueError(f"`data_format` must be of the form NC... or N...C, got {given!r}")
+    layout = "NC" if data_format is None else data_format
+    if not layout.startswith("NC"):
+        if not (layout.startswith("N") and layout.endswith("C")):
+            raise ValueError(f"`data_format` must be of the form NC... or N...C, got {layout!r}")
         return value + bias
     return value + reshape.reshape(bias, (1, -1, *(1,) * (value.ndim - 2)))
 

@@ -89,8 +89,8 @@ def in_order(
         >>> in_order(divide, "x y | name rounding -device")(1, 2, "half", None, "cpu")
         (0.5, None, 'half')
     """
-    kept, rest = (part.split() for part in order.split("|"))
-    count = len(kept)
+    leading, rest = (part.split() for part in order.split("|"))
+    count = len(leading)
     ignored = {name[1:].partition("=")[0] for name in rest if name.startswith("-")}
     moved = [name.lstrip("-").partition("=")[0] for name in rest]
 
@@ -110,19 +110,23 @@ def in_order(
         return function(*args[:count], **named, **kwargs)
 
     if not is_method:
-        vars(call)["__signature__"] = _signature(function, kept, rest)
+        vars(call)["__signature__"] = _signature(function, leading, rest)
     return call
 
 
-def _signature(function: Callable[..., Any], kept: list[str], rest: list[str]) -> inspect.Signature:
+def _signature(
+    function: Callable[..., Any], leading: list[str], rest: list[str]
+) -> inspect.Signature:
     """The signature of a function whose positional arguments are these."""
-    given = inspect.signature(function).parameters
-    by_place = dict(zip((name.partition("=")[0] for name in kept), given.values(), strict=False))
+    parameters_by_name = inspect.signature(function).parameters
+    by_place = dict(
+        zip((name.partition("=")[0] for name in leading), parameters_by_name.values(), strict=False)
+    )
     parameters = []
-    for entry in [*kept, *rest]:
+    for entry in [*leading, *rest]:
         name, _, written = entry.lstrip("-").partition("=")
-        known = given.get(name) or by_place.get(name)
-        default = ast.literal_eval(written) if written else known.default if known else None
+        parameter = parameters_by_name.get(name) or by_place.get(name)
+        default = ast.literal_eval(written) if written else parameter.default if parameter else None
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters.append(inspect.Parameter(name, kind, default=default))
     return inspect.Signature(parameters)

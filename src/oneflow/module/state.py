@@ -213,14 +213,14 @@ def load_module_state(
 
 
 def _unknown_names(
-    module: Stateful, state: Mapping[str, Any], prefix: str, known: set[str]
+    module: Stateful, state: Mapping[str, Any], prefix: str, names: set[str]
 ) -> list[str]:
     unknown = []
     for key in state:
         if not key.startswith(prefix):
             continue
         first, *rest = key[len(prefix) :].split(".", 1)
-        if first not in known and not (rest and first in module._modules):
+        if first not in names and not (rest and first in module._modules):
             unknown.append(key)
     return unknown
 

@@ -159,11 +159,11 @@ def _starts_and_counts(
     offsets: Tensor | None, lengths: Tensor | None, extent: int
 ) -> tuple[list[int], list[int]]:
     """The places where components begin, with the end, and their lengths."""
-    for name, given in (("offsets", offsets), ("lengths", lengths)):
-        if given is not None and (given.ndim != 1 or given.dtype.is_floating_point):
+    for name, tensor in (("offsets", offsets), ("lengths", lengths)):
+        if tensor is not None and (tensor.ndim != 1 or tensor.dtype.is_floating_point):
             raise RuntimeError(
-                f"`{name}` must have integers in one dimension, got {given.dtype} of shape"
-                f" {tuple(given.shape)}"
+                f"`{name}` must have integers in one dimension, got {tensor.dtype} of shape"
+                f" {tuple(tensor.shape)}"
             )
     if offsets is not None and lengths is not None:
         if len(offsets) != len(lengths) + 1:

@@ -111,8 +111,8 @@ def _conversion(name: str) -> Callable[..., Any]:
     """A method that is that of the values."""
 
     def method(self: NestedTensor, *args: Any, **kwargs: Any) -> NestedTensor:
-        given, named = _values(args, kwargs)
-        return self.with_values(getattr(self._parts.values, name)(*given, **named))
+        arguments, named = _values(args, kwargs)
+        return self.with_values(getattr(self._parts.values, name)(*arguments, **named))
 
     method.__name__ = name
     return method
@@ -125,8 +125,8 @@ def _in_place(name: str) -> Callable[..., Any]:
         for other in (*args, *kwargs.values()):
             if isinstance(other, Tensor) and other.ndim and not _is_like(other, self):
                 raise operators.refuse(f"{name}_", "tensors must be nested and of equal shapes")
-        given, named = _values(args, kwargs)
-        getattr(self._parts.values, f"{name}_")(*given, **named)
+        arguments, named = _values(args, kwargs)
+        getattr(self._parts.values, f"{name}_")(*arguments, **named)
         return self
 
     method.__name__ = f"{name}_"

@@ -57,22 +57,22 @@ def pointwise(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         RuntimeError: numbers of components, or of dimensions, or lengths differ.
     """
     operands = [*args, *kwargs.values()]
-    found = [value for value in operands if isinstance(value, NestedTensor)]
-    first = found[0]
-    _check_same_shapes(found)
+    tensors = [value for value in operands if isinstance(value, NestedTensor)]
+    first = tensors[0]
+    _check_same_shapes(tensors)
     dense = [value for value in operands if _is_dense(value)]
-    same = all(x._parts.shapes == first._parts.shapes for x in found)
+    same = all(x._parts.shapes == first._parts.shapes for x in tensors)
     rank = max((x.ndim for x in dense), default=0)
     if same and rank <= len(first._parts.regular()):
 
         def of_rows(*rows: Tensor) -> Tensor:
-            given = iter(rows)
-            filled = [next(given) if isinstance(v, NestedTensor) else v for v in operands]
+            row_iterator = iter(rows)
+            filled = [next(row_iterator) if isinstance(v, NestedTensor) else v for v in operands]
             return _called(function, filled, kwargs)
 
-        return on_rows(of_rows, rank, *found)
+        return on_rows(of_rows, rank, *tensors)
     result = by_component(function, first, args, kwargs)
-    for x in (x for x in found if x.layout is Layout.jagged):
+    for x in (x for x in tensors if x.layout is Layout.jagged):
         if result._parts.lengths() != x._parts.lengths():
             raise RuntimeError(
                 f"`{function.__name__}` of nested tensors does not broadcast along the dimension in"
@@ -82,12 +82,12 @@ def pointwise(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return result
 
 
-def _check_same_shapes(found: Sequence[NestedTensor]) -> None:
-    if len({len(x) for x in found}) > 1:
-        sizes = [len(x) for x in found]
+def _check_same_shapes(tensors: Sequence[NestedTensor]) -> None:
+    if len({len(x) for x in tensors}) > 1:
+        sizes = [len(x) for x in tensors]
         raise RuntimeError(f"expected nested tensors of as many components, got {sizes}")
-    if len({x.ndim for x in found}) > 1:
-        ranks = [x.ndim for x in found]
+    if len({x.ndim for x in tensors}) > 1:
+        ranks = [x.ndim for x in tensors]
         raise RuntimeError(f"expected nested tensors of as many dimensions, got {ranks}")
 
 
@@ -192,8 +192,8 @@ def along_dimensions(function: Callable[..., Any], *args: Any, **kwargs: Any) ->
     arguments = dict(bound.arguments)
     input: Any = arguments.pop(next(iter(arguments)))
     if "more" in arguments:
-        given = (arguments["dims"], *arguments.pop("more"))
-        arguments["dims"] = tuple(given[0] if isinstance(given[0], Sequence) else given)
+        dims = (arguments["dims"], *arguments.pop("more"))
+        arguments["dims"] = tuple(dims[0] if isinstance(dims[0], Sequence) else dims)
     _check_dimensions(name, arguments)
     if name in _OF_COMPONENTS and wrap_dim(arguments["dim"], input.ndim) == 0:
         return _along_components(function, input, arguments)
@@ -414,15 +414,15 @@ def reshape(function: Callable[..., Any], input: Any, *sizes: Any) -> NestedTens
 def _viewed(shape: Sequence[int], sizes: Sequence[Any], parts: Parts) -> tuple[int, ...]:
     """The shape of a component whose sizes are given, kept, or one of them computed."""
     length = shape[parts.ragged_dim - 1]
-    known = [length if isinstance(size, RaggedSize) else int(size) for size in sizes]
-    if known.count(-1) > 1:
-        known = [shape[d] if size == -1 else size for d, size in enumerate(known)]
-    rest = math.prod(size for size in known if size != -1)
-    if -1 in known and rest:
-        known[known.index(-1)] = math.prod(shape) // rest
-    if math.prod(known) != math.prod(shape):
+    lengths = [length if isinstance(size, RaggedSize) else int(size) for size in sizes]
+    if lengths.count(-1) > 1:
+        lengths = [shape[d] if size == -1 else size for d, size in enumerate(lengths)]
+    rest = math.prod(size for size in lengths if size != -1)
+    if -1 in lengths and rest:
+        lengths[lengths.index(-1)] = math.prod(shape) // rest
+    if math.prod(lengths) != math.prod(shape):
         raise RuntimeError(f"a component of shape {tuple(shape)} has no view of sizes {sizes}")
-    return tuple(known)
+    return tuple(lengths)
 
 
 def get_item(input: NestedTensor, index: Any) -> Any:
@@ -431,30 +431,30 @@ def get_item(input: NestedTensor, index: Any) -> Any:
     Raises:
         RuntimeError: dimension 0 is asked for anything but a number or a slice.
     """
-    given = index if isinstance(index, tuple) else (index,)
-    places = [number for number, entry in enumerate(given) if entry is Ellipsis]
+    entries = index if isinstance(index, tuple) else (index,)
+    places = [number for number, entry in enumerate(entries) if entry is Ellipsis]
     if places:
-        missing = input.ndim - sum(entry is not None for entry in given) + 1
-        given = (*given[: places[0]], *[slice(None)] * missing, *given[places[0] + 1 :])
-    first, rest = given[0], given[1:]
+        missing = input.ndim - sum(entry is not None for entry in entries) + 1
+        entries = (*entries[: places[0]], *[slice(None)] * missing, *entries[places[0] + 1 :])
+    first, rest = entries[0], entries[1:]
     components = input._parts.components()
     if isinstance(first, int) and not isinstance(first, bool):
         part = components[first]
         return part[rest] if rest else part
     if not isinstance(first, slice):
         raise refuse("index", f"dimension 0 takes a number or a slice, got {type(first).__name__}")
-    chosen = components[first]
+    selected = components[first]
     if not rest:
-        return join(chosen, input._parts)
+        return join(selected, input._parts)
     place = _indexed(input._parts, rest)
-    return gathered("index", [part[rest] for part in chosen], input._parts, place)
+    return gathered("index", [part[rest] for part in selected], input._parts, place)
 
 
 def _indexed(parts: Parts, index: Sequence[Any]) -> int:
     """The dimension of parts of components in which they differ; 0 if a number has taken it."""
     if parts.layout is not Layout.jagged:
         return parts.ragged_dim
-    dim = kept = 0
+    dim = result_dim = 0
     for entry in index:
         if (entry is not None and not isinstance(entry, (int, slice))) or isinstance(entry, bool):
             raise refuse(
@@ -462,7 +462,7 @@ def _indexed(parts: Parts, index: Sequence[Any]) -> int:
                 f"jagged ones take numbers, slices and None, got {type(entry).__name__}",
             )
         if entry is not None and dim == parts.ragged_dim - 1:
-            return kept + 1 if isinstance(entry, slice) else 0
-        kept += not isinstance(entry, int)
+            return result_dim + 1 if isinstance(entry, slice) else 0
+        result_dim += not isinstance(entry, int)
         dim += entry is not None
-    return parts.ragged_dim + kept - dim
+    return parts.ragged_dim + result_dim - dim

@@ -32,11 +32,11 @@ def places(parts: Parts, sizes: Sequence[int], row_dims: int) -> Tensor:
     grid = tuple(sizes[:leading])
     count = len(parts.shapes)
     rows = np.arange(count * math.prod(grid)).reshape(count, *grid)
-    found = [
+    positions = [
         number_rows[tuple(slice(extent) for extent in shape[:leading])].reshape(-1)
         for number_rows, shape in zip(rows, parts.shapes, strict=True)
     ]
-    return from_numpy(np.concatenate(found)).to(parts.values.device)
+    return from_numpy(np.concatenate(positions)).to(parts.values.device)
 
 
 def to_padded_tensor(

@@ -80,12 +80,12 @@ class Parts:
 
     def sizes(self) -> tuple[Any, ...]:
         """Sizes of the dimensions, that of components first; None or a `RaggedSize` if several."""
-        found: list[Any] = [len(self.shapes)]
+        sizes: list[Any] = [len(self.shapes)]
         for dim, lengths in enumerate(zip(*self.shapes, strict=True), 1):
             is_ragged = self.layout is Layout.jagged and dim == self.ragged_dim
             same = lengths[0] if len(set(lengths)) == 1 else None
-            found.append(self.ragged if is_ragged else same)
-        return tuple(found)
+            sizes.append(self.ragged if is_ragged else same)
+        return tuple(sizes)
 
     def lengths(self) -> Shape:
         """The sizes of the components in the dimension in which those of a jagged tensor differ."""
@@ -110,9 +110,9 @@ class Parts:
             return replace(self, values=values, shapes=shapes)
         place = self.ragged_dim if ragged_dim is None else ragged_dim
         _check_jagged(shapes, place)
-        found = replace(self, values=values, shapes=shapes, ragged_dim=place)
-        is_same = found.lengths() == self.lengths()
-        return found if is_same else replace(found, ragged=RaggedSize())
+        parts = replace(self, values=values, shapes=shapes, ragged_dim=place)
+        is_same = parts.lengths() == self.lengths()
+        return parts if is_same else replace(parts, ragged=RaggedSize())
 
     def regular(self) -> Shape:
         """The last sizes, those after the last dimension in which components may differ."""

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from oneflow.passes.known_values import KnownValues
+from oneflow.passes.constant_values import ConstantValues
 from oneflow.primitives.operators.elementwise import (
     add,
     add_scaled,
@@ -130,10 +130,10 @@ class WrittenAttention(NamedTuple):
     @property
     def results(self) -> set[int]:
         """The numbers of the values that others may read."""
-        found = {self.mixture.product.results.start}
+        numbers = {self.mixture.product.results.start}
         if self.gradients is not None:
-            found |= {self.gradients.query, self.gradients.key, self.gradients.value}
-        return found
+            numbers |= {self.gradients.query, self.gradients.key, self.gradients.value}
+        return numbers
 
 
 class _OtherPatternError(Exception):
@@ -145,11 +145,11 @@ class AttentionFinder:
 
     Args:
         program: the program.
-        known: what is known of its values.
+        constants: what is known of its values.
     """
 
-    def __init__(self, program: Program, known: KnownValues) -> None:
-        self._known = known
+    def __init__(self, program: Program, constants: ConstantValues) -> None:
+        self._constants = constants
         self._specs = program.spec_table()
         self._outputs = set(program.outputs)
         self._users: dict[int, list[Instruction]] = defaultdict(list)
@@ -170,26 +170,26 @@ class AttentionFinder:
         scores = self._scores(instruction.operands[0])
         mixture = self._mixture(instruction)
         gradients = self._gradients(instruction, scores, mixture)
-        found = WrittenAttention(scores, instruction, mixture, gradients)
-        self._require_dtypes(found)
-        inner = found.instructions
+        attention = WrittenAttention(scores, instruction, mixture, gradients)
+        self._require_dtypes(attention)
+        inner = attention.instructions
         for start, part in inner.items():
-            for number in set(part.results) - found.results:
+            for number in set(part.results) - attention.results:
                 users = self._users[number]
                 _require(number not in self._outputs)
                 _require(all(user.results.start in inner for user in users))
             _require(len(part.results) == 1 and start == part.results[0])
-        return found
+        return attention
 
-    def _require_dtypes(self, found: WrittenAttention) -> None:
+    def _require_dtypes(self, attention: WrittenAttention) -> None:
         """One dtype before and behind, nothing narrower in between, and a mask of matrices."""
-        _require(all(self._specs[mask.number].ndim > 1 for mask in found.scores.masks))
-        query, key = found.scores.product.operands
-        number, value = found.mixture.product.operands
+        _require(all(self._specs[mask.number].ndim > 1 for mask in attention.scores.masks))
+        query, key = attention.scores.product.operands
+        number, value = attention.mixture.product.operands
         dtypes = {self._specs[n].dtype for n in (query, key, value, number)}
-        (result,) = found.mixture.product.operation.out_specs
+        (result,) = attention.mixture.product.operation.out_specs
         _require(len({*dtypes, result.dtype}) == 1 and result.dtype.is_floating_point)
-        for part in (*found.scores.inner, found.softmax, *found.mixture.inner):
+        for part in (*attention.scores.inner, attention.softmax, *attention.mixture.inner):
             (spec,) = part.operation.out_specs
             _require(spec.dtype.is_floating_point and spec.dtype.itemsize >= result.dtype.itemsize)
 
@@ -235,19 +235,22 @@ class AttentionFinder:
         elif primitive is add:
             yield 0, 1.0, Mask(operands[1], None, -math.inf)
             yield 1, 1.0, Mask(operands[0], None, -math.inf)
-        elif primitive is add_scaled and (factor := self._known.constant(operands[2])) is not None:
+        elif (
+            primitive is add_scaled
+            and (factor := self._constants.constant(operands[2])) is not None
+        ):
             yield 1, factor, Mask(operands[0], None, -math.inf)
 
     def _fill(self, number: int) -> float | None:
         """The score that a value puts in place of others; None: it is not one that hides them."""
-        fill = self._known.constant(number)
+        fill = self._constants.constant(number)
         return None if fill is None or math.isnan(fill) else fill
 
     def _scaled(self, instruction: Instruction) -> Iterator[tuple[int, float]]:
         """The operands that are scaled by a constant, each with its factor."""
         is_division = instruction.operation.primitive is div
         for position in (0,) if is_division else (0, 1):
-            constant = self._known.constant(instruction.operands[1 - position])
+            constant = self._constants.constant(instruction.operands[1 - position])
             if constant:
                 yield position, 1 / constant if is_division else constant
 
@@ -316,7 +319,7 @@ class AttentionFinder:
 
     def _producer(self, number: int) -> Instruction:
         """The instruction that a value comes from."""
-        producer = self._known.producer(number)
+        producer = self._constants.producer(number)
         if producer is None:
             raise _OtherPatternError
         return producer
@@ -325,7 +328,9 @@ class AttentionFinder:
         """Return whether two dropouts drop the same elements."""
         if other is None:
             return False
-        p, scale = ((self._known.constant(d.operands[n]) for d in (drop, other)) for n in (3, 4))
+        p, scale = (
+            (self._constants.constant(d.operands[n]) for d in (drop, other)) for n in (3, 4)
+        )
         same_place = drop.operands[1:3] == other.operands[1:3]
         return same_place and _are_equal(p) and _are_equal(scale) and _is_full_dropout(drop)
 
@@ -349,8 +354,8 @@ class AttentionFinder:
                 _require(primitive in (cast, reshape))
             inner.append(step)
             number = step.results[0]
-        chosen = [mask for mask in reversed(scores.masks) if not mask.is_added]
-        _require(masks == [(mask.number, mask.grad_primitive) for mask in chosen])
+        fills = [mask for mask in reversed(scores.masks) if not mask.is_added]
+        _require(masks == [(mask.number, mask.grad_primitive) for mask in fills])
         _require(math.isclose(scale, scores.scale, rel_tol=1e-6))
         query, key = scores.product.operands
         of_query = self._product(number, 0, key)
@@ -364,14 +369,14 @@ class AttentionFinder:
 
     def _product(self, number: int, position: int, other: int) -> Instruction | None:
         """The product of a gradient with another operand, transposed; None: nobody needs it."""
-        found = [
+        products = [
             user
             for user in self._users[number]
             if user.operands[position] == number
             and self._is_transpose_of(user.operands[1 - position], other)
         ]
-        _require(len(found) < 2)
-        return found[0] if found else None
+        _require(len(products) < 2)
+        return products[0] if products else None
 
     def _value_gradient(self, mixture: Mixture, gradient: int) -> tuple[list[Instruction], int]:
         """The instructions of the values' gradient, and its number."""
@@ -387,7 +392,7 @@ class AttentionFinder:
 
     def _is_transpose_of(self, number: int, other: int) -> bool:
         """Return whether a value is another with its last two dimensions exchanged."""
-        step = self._known.producer(number)
+        step = self._constants.producer(number)
         return step is not None and _is_transpose(step) and step.operands[0] == other
 
 
@@ -396,11 +401,11 @@ def _require(condition: bool) -> None:
         raise _OtherPatternError
 
 
-def _only(found: Any) -> list[Instruction]:
+def _only(instructions: Any) -> list[Instruction]:
     """The instructions found, which have to be one."""
-    found = list(found)
-    _require(len(found) == 1)
-    return found
+    instructions = list(instructions)
+    _require(len(instructions) == 1)
+    return instructions
 
 
 def _first_result(instruction: Instruction | None) -> int:

@@ -90,7 +90,7 @@ class _Solver:
         self._spaces: dict[int, SignatureSpace] = {}
         self._ndim = max(spec.device.ndim for spec in program.spec_table().values())
         self._build()
-        self._chosen: list[tuple] = [self._first_choice(node) for node in self._nodes]
+        self._choices: list[tuple] = [self._first_choice(node) for node in self._nodes]
 
     def run(self) -> ShardingAssignment:
         """Return the best shardings that were found."""
@@ -100,7 +100,7 @@ class _Solver:
             if cost >= least:
                 break
             least = cost
-        choices = self._chosen
+        choices = self._choices
         return ShardingAssignment(
             inputs={number: choices[node] for number, node in self._variables.items()},
             signatures={
@@ -209,15 +209,15 @@ class _Solver:
             [
                 changed
                 for choice in node.choices
-                if node.is_possible(changed := (*chosen[:axis], choice, *chosen[axis + 1 :]))
+                if node.is_possible(changed := (*choices[:axis], choice, *choices[axis + 1 :]))
             ]
-            for node, chosen in zip(self._nodes, self._chosen, strict=True)
+            for node, choices in zip(self._nodes, self._choices, strict=True)
         ]
         start = [
-            options.index(choice) for options, choice in zip(possible, self._chosen, strict=True)
+            options.index(choice) for options, choice in zip(possible, self._choices, strict=True)
         ]
         costs = [
-            np.array([node.seconds(chosen, self._chip) for chosen in options])
+            np.array([node.seconds(choices, self._chip) for choices in options])
             for node, options in zip(self._nodes, possible, strict=True)
         ]
         pairs: dict[tuple[int, int], np.ndarray] = {}
@@ -232,7 +232,7 @@ class _Solver:
             else:
                 pairs[key] = pairs[key] + table if key in pairs else table
         states = minimize(costs, pairs, start)
-        self._chosen = [options[state] for options, state in zip(possible, states, strict=True)]
+        self._choices = [options[state] for options, state in zip(possible, states, strict=True)]
         return total(costs, pairs, states)
 
     def _conversion_costs(

@@ -69,13 +69,13 @@ class _CheckedUpdateBuilder:
         A value that was written to several tensors cannot take the value of each of them.
         """
         writes = Counter(new for new, _ in set(updates))
-        wanted = set(self._program.outputs)
-        chosen = []
+        outputs = set(self._program.outputs)
+        pairs = []
         for new, old in reversed(updates):
-            if new in wanted and writes[new] == 1:
-                wanted.add(old)
-                chosen.append((new, old))
-        return chosen[::-1]
+            if new in outputs and writes[new] == 1:
+                outputs.add(old)
+                pairs.append((new, old))
+        return pairs[::-1]
 
 
 def invalid_outputs(program: Program) -> tuple[int, ...]:

@@ -33,16 +33,16 @@ class _PassDump:
 
     Args:
         name: the program's name.
-        chosen: names of passes, or ``ALL``.
+        pass_names: names of passes, or ``ALL``.
     """
 
-    def __init__(self, name: str, chosen: set[str]) -> None:
+    def __init__(self, name: str, pass_names: set[str]) -> None:
         self._name = name
-        self._chosen = chosen
+        self._pass_names = pass_names
 
     def __call__(self, pass_name: str, before: Program, after: Program) -> None:
         """Dump one pass."""
-        if "ALL" not in self._chosen and pass_name not in self._chosen:
+        if "ALL" not in self._pass_names and pass_name not in self._pass_names:
             return
         for when, program in (("before", before), ("after", after)):
             text = format_program(program, self._name)

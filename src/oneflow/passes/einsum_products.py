@@ -117,9 +117,9 @@ class _ProductBuilder(ProgramBuilder):
         sources: the first result of the old instruction that each product comes from.
     """
 
-    def __init__(self, old: Program, found: Mapping[int, Product]) -> None:
+    def __init__(self, old: Program, products: Mapping[int, Product]) -> None:
         super().__init__(old)
-        self._found = found
+        self._products = products
         self.sources: dict[int, int] = {}
         # Values in another order of dimensions, by what they were and this order.
         self._moved: dict[tuple[int, tuple[int, ...]], int] = {}
@@ -127,7 +127,7 @@ class _ProductBuilder(ProgramBuilder):
     def run(self) -> Program:
         """Return the rewritten program."""
         for instruction in self.old.instructions:
-            product = self._found.get(instruction.results.start)
+            product = self._products.get(instruction.results.start)
             if product is None:
                 self.copy(instruction)
             elif instruction.operation.primitive is einsum:
@@ -149,8 +149,8 @@ class _ProductBuilder(ProgramBuilder):
         number = self.new[instruction.operands[2]]
         gradient = self._moved_to(number, product.output, (*batch, row, column))
         scope = instruction.scope
-        wanted = instruction.operation.attributes["wanted"]
-        for result, position in zip(instruction.results, wanted, strict=True):
+        argnums = instruction.operation.attributes["argnums"]
+        for result, position in zip(instruction.results, argnums, strict=True):
             if position == product.is_swapped:
                 operands = [gradient, self._transposed(right)]
                 order, labels = (*batch, row, summed), product.left
@@ -176,9 +176,9 @@ class _ProductBuilder(ProgramBuilder):
         *rest, row, column = range(self.specs[number].ndim)
         return self._moved_to(number, (*rest, row, column), (*rest, column, row))
 
-    def _moved_to(self, number: int, labels: Sequence[Any], wanted: Sequence[Any]) -> int:
+    def _moved_to(self, number: int, labels: Sequence[Any], order: Sequence[Any]) -> int:
         """A value with its dimensions in another order; each is moved once."""
-        perm = tuple(list(labels).index(label) for label in wanted)
+        perm = tuple(list(labels).index(label) for label in order)
         if perm == tuple(range(len(perm))):
             return number
         if (number, perm) not in self._moved:

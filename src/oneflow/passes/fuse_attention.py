@@ -19,9 +19,9 @@ import numpy as np
 
 from oneflow.base.dtype import float64, int64
 from oneflow.passes.attention_pattern import AttentionFinder, Mask, Scores, WrittenAttention
+from oneflow.passes.constant_values import ConstantValues
 from oneflow.passes.dead_code import eliminate_dead_code
 from oneflow.passes.einsum_products import products_of, with_products
-from oneflow.passes.known_values import KnownValues
 from oneflow.passes.program_builder import ProgramBuilder, operation_of
 from oneflow.primitives.operators.attention import attention, attention_backward, is_fused
 from oneflow.primitives.operators.attention_kernels import LOWEST
@@ -60,10 +60,10 @@ def fuse_attention(program: Program, numbers: Mapping[int, Any]) -> Program:
     products = products_of(program)
     while True:
         rewritten, sources = with_products(program, products)
-        fused, calls = _fused(rewritten, KnownValues(rewritten, numbers))
+        fused, calls = _fused(rewritten, ConstantValues(rewritten, numbers))
         if not calls:
             return program
-        starts = {start for call in calls for start in call.found.instructions}
+        starts = {start for call in calls for start in call.attention.instructions}
         used = {source for result, source in sources.items() if result in starts}
         if used == products.keys():
             return eliminate_dead_code(fused)
@@ -71,9 +71,9 @@ def fuse_attention(program: Program, numbers: Mapping[int, Any]) -> Program:
         products = {start: products[start] for start in used}
 
 
-def _fused(program: Program, known: KnownValues) -> tuple[Program, list[_Call]]:
+def _fused(program: Program, constants: ConstantValues) -> tuple[Program, list[_Call]]:
     """A program with the primitive wherever there is a kernel, and its calls."""
-    places = (_call(place, known) for place in AttentionFinder(program, known))
+    places = (_call(place, constants) for place in AttentionFinder(program, constants))
     calls = [call for call in places if call is not None]
     while calls:
         try:
@@ -88,12 +88,12 @@ class _Call:
     """A call of the primitive.
 
     Attributes:
-        found: the place.
+        attention: the place.
         attributes: of the primitive.
         masks: what hides scores besides; they become one mask.
     """
 
-    found: WrittenAttention
+    attention: WrittenAttention
     attributes: dict[str, Any]
     masks: tuple[Mask, ...]
 
@@ -106,31 +106,31 @@ class _NoKernelError(Exception):
         self.call = call
 
 
-def _call(found: WrittenAttention, known: KnownValues) -> _Call | None:
+def _call(attention: WrittenAttention, constants: ConstantValues) -> _Call | None:
     """The call for a place; None: its masks cannot be one."""
-    masks = found.scores.masks
+    masks = attention.scores.masks
     # Beside another mask, what is hidden for good has no weight even where nothing else is seen.
     least = LOWEST if len(masks) == 1 else -math.inf
     hidden = [mask for mask in masks if not mask.is_added and mask.fill <= least]
-    causal = next((mask for mask in hidden if _is_causal(found.scores, mask, known)), None)
+    causal = next((mask for mask in hidden if _is_causal(attention.scores, mask, constants)), None)
     masks = tuple(mask for mask in masks if mask is not causal)
     fill_values = {mask.fill for mask in masks if not mask.is_added}
     is_added = any(mask.is_added for mask in masks)
-    if len(found.scores.masks) > 1 and not _are_one(fill_values, causal is not None, is_added):
+    if len(attention.scores.masks) > 1 and not _are_one(fill_values, causal is not None, is_added):
         return None
     # A query without a key gets gradients through a sum, and none through a choice.
-    if is_added and fill_values and found.gradients is not None:
+    if is_added and fill_values and attention.gradients is not None:
         return None
     attributes = {
-        "scale": found.scores.scale,
+        "scale": attention.scores.scale,
         "causal": causal is not None,
-        "dropout": found.mixture.drop is not None,
+        "dropout": attention.mixture.drop is not None,
         "mask_gradient": False,
         "grouped": False,
         "written": True,
         "fill": -math.inf if is_added or not fill_values else fill_values.pop(),
     }
-    return _Call(found, attributes, masks)
+    return _Call(attention, attributes, masks)
 
 
 def _are_one(fill_values: set[float], causal: bool, is_added: bool) -> bool:
@@ -140,10 +140,10 @@ def _are_one(fill_values: set[float], causal: bool, is_added: bool) -> bool:
     return len(fill_values) < 2 and not (is_added and any(fill > LOWEST for fill in fill_values))
 
 
-def _is_causal(scores: Scores, mask: Mask, known: KnownValues) -> bool:
+def _is_causal(scores: Scores, mask: Mask, constants: ConstantValues) -> bool:
     """Return whether a query sees the keys up to its own position, whatever runs."""
     rows, keys = scores.product.operation.out_specs[0].shape[-2:]
-    values = known.array(mask.number) if rows == keys else None
+    values = constants.array(mask.number) if rows == keys else None
     if values is None or values.shape[-2:] != (rows, keys):
         return False
     seen = ~values if mask.grad_primitive is drop_if else values
@@ -156,9 +156,9 @@ class _AttentionBuilder(ProgramBuilder):
     def __init__(self, old: Program, calls: Sequence[_Call]) -> None:
         super().__init__(old)
         self._old_specs = old.spec_table()
-        self._replaced = {start for call in calls for start in call.found.instructions}
-        self._forward = {call.found.mixture.product.results.start: call for call in calls}
-        self._backward = {_first_reader(call.found): call for call in calls}
+        self._replaced = {start for call in calls for start in call.attention.instructions}
+        self._forward = {call.attention.mixture.product.results.start: call for call in calls}
+        self._backward = {_first_reader(call.attention): call for call in calls}
         self._saved: dict[int, tuple[list[int], range]] = {}
 
     def run(self) -> Program:
@@ -183,16 +183,16 @@ class _AttentionBuilder(ProgramBuilder):
     # --- the program
 
     def _append_forward(self, call: _Call) -> None:
-        found = call.found
-        product = found.mixture.product
-        batch_shape = found.softmax.operation.out_specs[0].shape[:-2]
+        written = call.attention
+        product = written.mixture.product
+        batch_shape = written.softmax.operation.out_specs[0].shape[:-2]
         scope = product.scope
-        query, key = found.scores.product.operands
+        query, key = written.scores.product.operands
         operands = [
             self._with_batch_shape(self.new[query], batch_shape, scope),
             self._with_batch_shape(self._transposed(self.new[key], scope), batch_shape, scope),
             self._with_batch_shape(self.new[product.operands[1]], batch_shape, scope),
-            *self._draw_numbers(found, scope),
+            *self._draw_numbers(written, scope),
             *self._mask(call, scope),
         ]
         specs = tuple(self.specs[number] for number in operands)
@@ -206,10 +206,10 @@ class _AttentionBuilder(ProgramBuilder):
         self._replace(product.results[0], results[0], scope)
 
     def _append_backward(self, call: _Call) -> None:
-        gradients, product = call.found.gradients, call.found.mixture.product
+        gradients, product = call.attention.gradients, call.attention.mixture.product
         assert gradients is not None
         operands, results = self._saved[product.results.start]
-        scope = call.found.softmax.scope
+        scope = call.attention.softmax.scope
         shape = self.specs[results[0]].shape
         gradient = self._with_shape(self.new[gradients.result], shape, scope)
         inputs = [gradient, *operands[:6], *results, *operands[6:]]
@@ -221,17 +221,17 @@ class _AttentionBuilder(ProgramBuilder):
             if old >= 0:
                 self._replace(old, new, scope)
 
-    def _draw_numbers(self, found: WrittenAttention, scope: str) -> list[int]:
+    def _draw_numbers(self, attention: WrittenAttention, scope: str) -> list[int]:
         """The probability, seed and stream of dropout; zeros without it."""
-        if found.mixture.drop is not None:
-            _, seed, stream, p, _ = found.mixture.drop.operands
+        if attention.mixture.drop is not None:
+            _, seed, stream, p, _ = attention.mixture.drop.operands
             return [self.new[number] for number in (p, seed, stream)]
-        device = self.specs[self.new[found.scores.product.operands[0]]].device
-        made = [
+        device = self.specs[self.new[attention.scores.product.operands[0]]].device
+        numbers = [
             self.apply(zeros, (), {"shape": (), "dtype": dtype, "device": device}, scope)[0]
             for dtype in (float64, int64)
         ]
-        return [*made, made[-1]]
+        return [*numbers, numbers[-1]]
 
     def _mask(self, call: _Call, scope: str) -> list[int]:
         """The mask, if there is one."""
@@ -285,9 +285,9 @@ class _AttentionBuilder(ProgramBuilder):
             raise RuntimeError(f"{self.specs[self.new[old]]} is not {spec}")
 
 
-def _first_reader(found: WrittenAttention) -> int:
+def _first_reader(attention: WrittenAttention) -> int:
     """The first instruction that reads the gradient of the result; -1: there is none."""
-    gradients = found.gradients
+    gradients = attention.gradients
     if gradients is None:
         return -1
     users = [i for i in gradients.inner if gradients.result in i.operands]

@@ -32,15 +32,15 @@ class ShardingNode(Protocol):
         """The choices along one dimension of the mesh."""
         ...
 
-    def is_possible(self, chosen: tuple) -> bool:
+    def is_possible(self, choices: tuple) -> bool:
         """Return true if these choices, one per dimension of the mesh, go together."""
         ...
 
-    def sharding(self, port: Port, chosen: tuple) -> NdSbp:
+    def sharding(self, port: Port, choices: tuple) -> NdSbp:
         """The SBP of the tensor at a port."""
         ...
 
-    def seconds(self, chosen: tuple, chip: Chip) -> float:
+    def seconds(self, choices: tuple, chip: Chip) -> float:
         """The time to compute it, in seconds."""
         ...
 
@@ -58,30 +58,30 @@ class ComputationNode:
         self._dtype = compute_dtype(operation)
         self._flops = unsharded_flops(operation) * output_numel / max(total, 1)
 
-    def is_possible(self, chosen: tuple) -> bool:
+    def is_possible(self, choices: tuple) -> bool:
         """Return true if the sizes allow these choices."""
-        return self.space.is_possible(chosen)
+        return self.space.is_possible(choices)
 
-    def sharding(self, port: Port, chosen: tuple) -> NdSbp:
+    def sharding(self, port: Port, choices: tuple) -> NdSbp:
         """The SBP of an operand or result."""
         side, position = port
         find = self.space.input_sbp if side == "in" else self.space.output_sbp
-        return find(chosen, position)
+        return find(choices, position)
 
-    def seconds(self, chosen: tuple, chip: Chip) -> float:
+    def seconds(self, choices: tuple, chip: Chip) -> float:
         """The time by operations, and by bytes read and written."""
         operation, group = self.space.operation, self.group
         shards = math.prod(
             count
-            for count, choice in zip(operation.device.hierarchy, chosen, strict=True)
+            for count, choice in zip(operation.device.hierarchy, choices, strict=True)
             if isinstance(choice, str)
         )
         bytes_accessed = sum(
-            shard_bytes(with_sbp(operation.in_specs[index], self.space.input_sbp(chosen, index)))
+            shard_bytes(with_sbp(operation.in_specs[index], self.space.input_sbp(choices, index)))
             for index in group.inputs
             if not operation.is_scalar[index]
         ) + sum(
-            shard_bytes(with_sbp(operation.out_specs[index], self.space.output_sbp(chosen, index)))
+            shard_bytes(with_sbp(operation.out_specs[index], self.space.output_sbp(choices, index)))
             for index in group.outputs
         )
         return chip.seconds(self._flops / shards, self._dtype, bytes_accessed)
@@ -100,21 +100,21 @@ class TensorNode:
         options: list[Sbp] = [BROADCAST, *([PARTIAL_SUM] if partial else [])]
         self.choices = (*options, *map(split, range(spec.ndim)))
 
-    def is_possible(self, chosen: tuple) -> bool:
+    def is_possible(self, choices: tuple) -> bool:
         """Return true if no shard would be empty."""
         hierarchy = self.spec.device.hierarchy
         return all(
             self.spec.shape[component.dim]
-            >= math.prod(split_counts(hierarchy, chosen, component.dim))
-            for component in chosen
+            >= math.prod(split_counts(hierarchy, choices, component.dim))
+            for component in choices
             if isinstance(component, Split)
         )
 
-    def sharding(self, port: Port, chosen: tuple) -> NdSbp:
+    def sharding(self, port: Port, choices: tuple) -> NdSbp:
         """The SBP that was chosen."""
-        return chosen
+        return choices
 
-    def seconds(self, chosen: tuple, chip: Chip) -> float:
+    def seconds(self, choices: tuple, chip: Chip) -> float:
         """Zero: storing costs no time."""
         return 0.0
 
@@ -126,15 +126,15 @@ class FixedNode:
         self._shardings = shardings
         self.choices = (None,)
 
-    def is_possible(self, chosen: tuple) -> bool:
+    def is_possible(self, choices: tuple) -> bool:
         """Return true: there is one choice."""
         return True
 
-    def sharding(self, port: Port, chosen: tuple) -> NdSbp:
+    def sharding(self, port: Port, choices: tuple) -> NdSbp:
         """The SBP that it had."""
         return self._shardings[port]
 
-    def seconds(self, chosen: tuple, chip: Chip) -> float:
+    def seconds(self, choices: tuple, chip: Chip) -> float:
         """Zero: the time is the same whatever is chosen."""
         return 0.0
 

@@ -13,13 +13,13 @@ class SplitProgram(NamedTuple):
     """Two programs in place of one.
 
     Attributes:
-        known: from all inputs to the first outputs, followed by the residuals: values that
-            `unknown` needs.
-        unknown: from all inputs, followed by the residuals, to the other outputs.
+        independent: from all inputs to the first outputs, followed by the residuals: values that
+            `dependent` needs.
+        dependent: from all inputs, followed by the residuals, to the other outputs.
     """
 
-    known: Program
-    unknown: Program
+    independent: Program
+    dependent: Program
 
 
 def split_at_inputs(program: Program, inputs: Collection[int], outputs: int) -> SplitProgram:
@@ -31,21 +31,21 @@ def split_at_inputs(program: Program, inputs: Collection[int], outputs: int) -> 
         outputs: the number of first outputs that do not depend on them.
     """
     program = eliminate_dead_code(program)
-    dependent = set(inputs)
-    known, unknown = [], []
+    changing = set(inputs)
+    independent, dependent = [], []
     for instruction in program.instructions:
-        is_unknown = not dependent.isdisjoint(instruction.operands)
-        (unknown if is_unknown else known).append(instruction)
-        dependent.update(instruction.results if is_unknown else ())
-    computed = {number for instruction in known for number in instruction.results}
-    read = {number for instruction in unknown for number in instruction.operands} | set(
+        is_dependent = not changing.isdisjoint(instruction.operands)
+        (dependent if is_dependent else independent).append(instruction)
+        changing.update(instruction.results if is_dependent else ())
+    computed = {number for instruction in independent for number in instruction.results}
+    read = {number for instruction in dependent for number in instruction.operands} | set(
         program.outputs[outputs:]
     )
     residuals = sorted(computed & read)
     numbers = range(len(program.inputs))
     return SplitProgram(
-        _with_numbers(program, known, numbers, (*program.outputs[:outputs], *residuals)),
-        _with_numbers(program, unknown, (*numbers, *residuals), program.outputs[outputs:]),
+        _with_numbers(program, independent, numbers, (*program.outputs[:outputs], *residuals)),
+        _with_numbers(program, dependent, (*numbers, *residuals), program.outputs[outputs:]),
     )
 
 

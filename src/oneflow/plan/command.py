@@ -85,9 +85,9 @@ def _problem(options: argparse.Namespace) -> str:
         return f"--price must be a finite number from 0 on, got {options.price}"
     if not options.compare and not options.search:
         return ""
-    for given in ("html", "edges"):
-        if getattr(options, given):
-            return f"--{given} shows one plan; leave out --compare and --search"
+    for option in ("html", "edges"):
+        if getattr(options, option):
+            return f"--{option} shows one plan; leave out --compare and --search"
     return "" if options.options else "give alternatives to compare: NAME=VALUE,VALUE"
 
 
@@ -119,8 +119,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         set_cpu_devices(count)
     placement = Placement(chip.type if chip else options.type, list(range(count)), hierarchy)
 
-    def plan_with(given: Mapping[str, str]) -> Plan:
-        values = {name: _value(text) for name, text in given.items()}
+    def plan_with(texts: Mapping[str, str]) -> Plan:
+        values = {name: _value(text) for name, text in texts.items()}
         return make_plan(make, placement, values, compile=not options.model, chip=chip)
 
     if options.compare or options.search:
@@ -134,7 +134,7 @@ def _write_comparison(
 ) -> None:
     combinations = alternatives(options.options)
     plans = compare(
-        combinations, lambda given: plan_with(given).contents, options.tokens, options.price
+        combinations, lambda texts: plan_with(texts).contents, options.tokens, options.price
     )
     sys.stdout.write(comparison_text(plans, options.search))
 

@@ -138,7 +138,9 @@ def alternatives(options: Iterable[str]) -> list[dict[str, str]]:
         name, _, value = option.partition("=")
         names.append(name)
         values.append([value] if value[:1] in ("(", "[", "{", '"', "'") else value.split(","))
-    return [dict(zip(names, chosen, strict=True)) for chosen in itertools.product(*values)]
+    return [
+        dict(zip(names, combination, strict=True)) for combination in itertools.product(*values)
+    ]
 
 
 def compare(
@@ -156,7 +158,7 @@ def compare(
         price: as in `performance_of`.
     """
     first = combinations[0]
-    varying = [name for name in first if len({given[name] for given in combinations}) > 1]
+    varying = [name for name in first if len({options[name] for options in combinations}) > 1]
     plans = []
     for options in combinations:
         changed_options = {name: options[name] for name in varying or first}
@@ -185,8 +187,8 @@ def comparison_text(plans: Sequence[PlanSummary], names: bool = False) -> str:
     lines += [f"{_text(plan.options)}: {plan.problem}" for plan in ordered if plan.problem]
     if names:
         best = ordered[0]
-        found = f"the fastest that fits: {_text(best.options)}" if best.fits else "none fits"
-        lines += ["", found]
+        verdict = f"the fastest that fits: {_text(best.options)}" if best.fits else "none fits"
+        lines += ["", verdict]
     return "\n".join([*lines, ""])
 
 

@@ -88,18 +88,18 @@ def _convolution_flops(
         "rhs": _shape(instruction.operands[1], computation),
         "result": shapes_of(instruction.shapes)[0],
     }
-    given, kernel, output = (
+    input, kernel, output = (
         dict(zip(label, shapes[name], strict=True))
         for label, name in zip(labels.groups(), names, strict=True)
     )
     fields = dict(part.split("=") for part in window[1].split()) if window else {}
     pairs = 1
     for number, char in enumerate(sorted(char for char in output if char.isdigit())):
-        pairs *= _pairs(given[char], kernel[char], output[char], fields, number)
+        pairs *= _pairs(input[char], kernel[char], output[char], fields, number)
     return 2 * output["b"] * output["f"] * kernel["i"] * pairs
 
 
-def _pairs(given: int, kernel: int, output: int, fields: Mapping[str, str], number: int) -> int:
+def _pairs(input: int, kernel: int, output: int, fields: Mapping[str, str], number: int) -> int:
     """The pairs of positions in output and kernel, along a dimension, that meet an element."""
 
     def field(name: str, default: str) -> str:
@@ -108,7 +108,7 @@ def _pairs(given: int, kernel: int, output: int, fields: Mapping[str, str], numb
     stride, spread = int(field("stride", "1")), int(field("lhs_dilate", "1"))
     step, low = int(field("rhs_dilate", "1")), int(field("pad", "0_0").split("_")[0])
     positions = np.arange(output)[:, None] * stride + np.arange(kernel)[None, :] * step - low
-    is_inside = (positions >= 0) & (positions <= (given - 1) * spread)
+    is_inside = (positions >= 0) & (positions <= (input - 1) * spread)
     return int((is_inside & (positions % spread == 0)).sum())
 
 

@@ -46,8 +46,8 @@ class HloInstruction:
 
 def shapes_of(shapes: str) -> list[tuple[int, ...]]:
     """The shapes of the arrays in the text of a type, which may be a tuple."""
-    found = _SHAPE.findall(shapes)
-    return [tuple(map(int, filter(None, sizes.split(",")))) for _, sizes, _ in found]
+    matches = _SHAPE.findall(shapes)
+    return [tuple(map(int, filter(None, sizes.split(",")))) for _, sizes, _ in matches]
 
 
 def bytes_of(shapes: str) -> int:

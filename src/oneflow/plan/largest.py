@@ -44,9 +44,9 @@ def largest_values(step: StepProgram, stage: Placement | None = None) -> list[St
 
 def _values(step: StepProgram, stage: Placement | None) -> Iterator[StoredValue]:
     program = step.cse_program
-    for given, spec in zip(step.inputs, program.inputs, strict=True):
+    for tensor, spec in zip(step.inputs, program.inputs, strict=True):
         if stage in (None, spec.device):
-            yield _stored(spec, given.name, given.kind)
+            yield _stored(spec, tensor.name, tensor.kind)
     for instruction, spec in live_at_peak(program):
         if stage in (None, spec.device):
             yield _stored(spec, instruction.scope, instruction.operation.primitive.name)

@@ -158,7 +158,7 @@ def _collectives(contents: PlanContents) -> str:
                 escape(collective.kind),
                 f"of {collective.group}",
                 _number(str(collective.count)),
-                _number(bytes_text(collective.given)),
+                _number(bytes_text(collective.operand_bytes)),
                 _number(bytes_text(collective.sent)),
                 f'<div class="bar" style="margin:2px 0;height:14px"><i style="background:#2f6fdb;'
                 f'width:{100 * collective.sent / largest:.2f}%"></i></div>',

@@ -36,7 +36,7 @@ class StagePlan:
         model: the estimate by the cost model.
         xla: the estimate by XLA, if it compiled the tasks.
         work: the kernels of the tasks that XLA compiled for a chip.
-        kept: the most bytes of activations that it keeps between tasks.
+        activation_bytes: the most bytes of activations that it keeps between tasks.
         micro_batches: the most micro batches of which it keeps activations.
         bytes_sent: bytes that it sends to other stages.
         seconds: the time of computation and of collectives, by the model.
@@ -47,7 +47,7 @@ class StagePlan:
     model: CostEstimate
     xla: CostEstimate | None
     work: ProgramAccount | None
-    kept: int
+    activation_bytes: int
     micro_batches: int
     bytes_sent: int
     seconds: tuple[float, float]
@@ -94,8 +94,8 @@ class PipelinePlan:
 
 def _of_all(costs: list[tuple[int, CostEstimate]]) -> CostEstimate:
     """The memory of the largest stage, the mean of operations, collectives of who sends most."""
-    peak = max((estimate for _, estimate in costs), key=lambda given: given.memory.peak)
-    largest = max((estimate for _, estimate in costs), key=lambda given: given.sent)
+    peak = max((estimate for _, estimate in costs), key=lambda estimate: estimate.memory.peak)
+    largest = max((estimate for _, estimate in costs), key=lambda estimate: estimate.sent)
     size = sum(count for count, _ in costs)
     flops = sum(count * estimate.flops for count, estimate in costs) / size
     return CostEstimate(peak.by, peak.memory, flops, largest.collectives)
@@ -135,13 +135,13 @@ class _Planning:
         self._pipeline = pipeline
         self._chip = chip
         self._compile = compile
-        known: dict[tuple[Program, tuple[int, ...]], _TaskCosts] = {}
+        costs_by_program: dict[tuple[Program, tuple[int, ...]], _TaskCosts] = {}
         self._costs: dict[int, _TaskCosts] = {}
         for run in pipeline.runs:
             key = (pipeline.program_of(run), run.donated)
-            if key not in known:
-                known[key] = self._costs_of(run)
-            self._costs[run.task] = known[key]
+            if key not in costs_by_program:
+                costs_by_program[key] = self._costs_of(run)
+            self._costs[run.task] = costs_by_program[key]
         tasks = pipeline.partition.tasks
         self._numbers = {id(task): number for number, task in enumerate(tasks)}
         self._slots = timeline(tasks, pipeline.order, self._duration, self._latency())

@@ -18,14 +18,14 @@ class CollectiveTotal:
         kind: of collective.
         group: number of devices that take part in each.
         count: number of these collectives.
-        given: bytes of their operands.
+        operand_bytes: bytes of their operands.
         sent: bytes sent, with the ring or pairwise algorithms.
     """
 
     kind: str
     group: int
     count: int
-    given: float
+    operand_bytes: float
     sent: float
 
 
@@ -43,7 +43,9 @@ def sum_collectives(program: Program) -> list[CollectiveTotal]:
 
 
 def _total_of(collective: Collective) -> CollectiveTotal:
-    return CollectiveTotal(collective.kind, collective.group, 1, collective.given, collective.sent)
+    return CollectiveTotal(
+        collective.kind, collective.group, 1, collective.operand_bytes, collective.sent
+    )
 
 
 def merge_collectives(collectives: Iterable[CollectiveTotal]) -> list[CollectiveTotal]:
@@ -58,7 +60,7 @@ def merge_collectives(collectives: Iterable[CollectiveTotal]) -> list[Collective
             collective.kind,
             collective.group,
             total.count + collective.count,
-            total.given + collective.given,
+            total.operand_bytes + collective.operand_bytes,
             total.sent + collective.sent,
         )
     return sorted(sums.values())

@@ -80,7 +80,7 @@ def _description(contents: PlanContents) -> list[str]:
 STAGE_COLUMNS: dict[str, Callable[[StagePlan], str]] = {
     "devices": lambda stage: str(stage.placement.size),
     "memory": lambda stage: bytes_text(stage.estimate.memory.peak),
-    "activations": lambda stage: bytes_text(stage.kept),
+    "activations": lambda stage: bytes_text(stage.activation_bytes),
     "micro batches": lambda stage: str(stage.micro_batches),
     "computes": lambda stage: flops_text(stage.estimate.flops),
     "sends": lambda stage: bytes_text(stage.estimate.sent),
@@ -157,7 +157,7 @@ def _collectives(contents: PlanContents) -> list[str]:
             collective.kind,
             f"of {collective.group}",
             str(collective.count),
-            bytes_text(collective.given),
+            bytes_text(collective.operand_bytes),
             bytes_text(collective.sent),
         ]
         for collective in estimate.collectives

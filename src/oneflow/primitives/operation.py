@@ -139,9 +139,11 @@ class Operation:
         attributes = self.attributes if self.signature is None else self.signature.attributes
         return self.primitive.check(*arrays, **attributes)
 
-    def rules_for(self, wanted: tuple[bool, ...]) -> BackwardRules:
-        """The rules of the backward pass when gradients of the `wanted` operands are needed."""
-        return self.backward_rules.setdefault(wanted, BackwardRules(self, wanted))
+    def rules_for(self, needs_input_grad: tuple[bool, ...]) -> BackwardRules:
+        """The rules of the backward pass when gradients of these operands are needed."""
+        return self.backward_rules.setdefault(
+            needs_input_grad, BackwardRules(self, needs_input_grad)
+        )
 
 
 def make_operation(primitive: Primitive, operands: tuple, attributes: dict) -> Operation:
@@ -219,9 +221,10 @@ def _is_differentiable(dtype: DType) -> bool:
 class BackwardRules:
     """The values that a recorded call keeps for its backward pass, and the rules that use them.
 
-    `positions` are the wanted operands, `saved` the operands to keep; `take_wanted` and
-    `take_saved` take them out of the operands. `saves_output` says whether outputs are kept as
-    well. `writable` are the names of those that may be overwritten meanwhile.
+    `positions` are the operands that need gradients, `saved` the operands to keep;
+    `take_differentiated` and `take_saved` take them out of the operands. `saves_output` says
+    whether outputs are kept as well. `writable` are the names of those that may be overwritten
+    meanwhile.
     `zero_second` says whether gradients have a gradient, zeros, for operands they do not depend on.
     """
 
@@ -229,22 +232,22 @@ class BackwardRules:
         "_calls",
         "_constants",
         "_joint",
+        "needs_input_grad",
         "operation",
         "positions",
         "saved",
         "saves_output",
+        "take_differentiated",
         "take_saved",
-        "take_wanted",
-        "wanted",
         "writable",
         "zero_second",
     )
 
-    def __init__(self, operation: Operation, wanted: tuple[bool, ...]) -> None:
+    def __init__(self, operation: Operation, needs_input_grad: tuple[bool, ...]) -> None:
         self.operation = operation
-        self.wanted = wanted
-        self.positions = tuple(p for p, want in enumerate(wanted) if want)
-        self.take_wanted = _make_getter(self.positions)
+        self.needs_input_grad = needs_input_grad
+        self.positions = tuple(p for p, want in enumerate(needs_input_grad) if want)
+        self.take_differentiated = _make_getter(self.positions)
         rules = self._rules()
         self._joint = len(rules) == 1 and rules[0][0] == -1
         names = {
@@ -270,7 +273,7 @@ class BackwardRules:
             self._calls.append((rule.function, _make_getter(indices)))
 
     def _rules(self) -> list[tuple[int, Rule]]:
-        """`(operand position, rule)` for each wanted operand; position -1 for a joint rule."""
+        """`(position, rule)` for each operand that needs a gradient; -1 stands for a joint rule."""
         primitive = self.operation.primitive
         gradients = primitive.gradients
         if not gradients:
@@ -278,9 +281,9 @@ class BackwardRules:
         if "*" in gradients:
             return [(-1, gradients["*"])]
         rules = []
-        for position, is_wanted in enumerate(self.wanted):
+        for position, needs_grad in enumerate(self.needs_input_grad):
             name = primitive.operands[min(position, len(primitive.operands) - 1)].lstrip("*")
-            if is_wanted:
+            if needs_grad:
                 rules.append((position, gradients.get(name, NO_GRADIENT)))
         return rules
 
@@ -293,7 +296,7 @@ class BackwardRules:
         variadic = (
             operation.primitive.operands[-1].lstrip("*") if operation.primitive.variadic else None
         )
-        constants_by_name = self._known_constants(names, variadic)
+        constants_by_name = self._constants_by_name(names, variadic)
         where = {position: 2 + index for index, position in enumerate(self.saved)}
         indices: list[Any] = []
         constants: list[Any] = []
@@ -314,13 +317,13 @@ class BackwardRules:
                 )
         return indices, constants
 
-    def _known_constants(self, names: dict, variadic: str | None) -> dict[str, Any]:
+    def _constants_by_name(self, names: dict, variadic: str | None) -> dict[str, Any]:
         """Attributes and specs by the names rules may ask for them."""
         operation = self.operation
         constants = {
             **operation.primitive.attributes,
             **operation.attributes,
-            "wanted": self.wanted,
+            "needs_input_grad": self.needs_input_grad,
             "all_attributes": operation.attributes,
             "out_spec": operation.out_specs[0] if operation.single else operation.out_specs,
         }
@@ -336,7 +339,7 @@ class BackwardRules:
         return operands[min(position, len(operands) - 1)].lstrip("*") in self.writable
 
     def run(self, grads: Sequence, saved: tuple, outputs: tuple) -> list:
-        """Gradients of the wanted operands in order, None for zero.
+        """Gradients of the operands that need them in order, None for zero.
 
         `grads` has one gradient per output; None only where the primitive's rule takes that.
         """
@@ -400,20 +403,20 @@ def default_rule(primitive: Primitive) -> Rule:
         primitive._vjp = _vjp_primitive(primitive)
     vjp = primitive._vjp
 
-    def rule(g, wanted, all_operands, all_attributes):
+    def rule(g, needs_input_grad, all_operands, all_attributes):
         grads = g if isinstance(g, tuple) else (g,)
         outputs = tuple(position for position, grad in enumerate(grads) if grad is not None)
-        wanted_positions = tuple(position for position, want in enumerate(wanted) if want)
+        argnums = tuple(position for position, want in enumerate(needs_input_grad) if want)
         results = vjp(
             *all_operands,
             *[grads[position] for position in outputs],
-            wanted=wanted_positions,
+            argnums=argnums,
             outputs=outputs,
             inputs=len(all_operands),
             attributes=tuple(all_attributes.items()),
         )
-        pairs = dict(zip(wanted_positions, results, strict=True))
-        return [pairs.get(position) for position in range(len(wanted))]
+        pairs = dict(zip(argnums, results, strict=True))
+        return [pairs.get(position) for position in range(len(needs_input_grad))]
 
     return Rule(rule)
 
@@ -430,18 +433,18 @@ def _vjp_primitive(primitive: Primitive) -> Primitive:
 def _vjp_of(implementation: Callable) -> Callable:
     """The implementation of the gradient of a primitive that has this one."""
 
-    def impl(*arguments, wanted, outputs, inputs, attributes):
+    def impl(*arguments, argnums, outputs, inputs, attributes):
         operands, cotangents = list(arguments[:inputs]), list(arguments[inputs:])
 
-        def chosen(*primals):
+        def differentiated(*primals):
             full = list(operands)
-            for position, value in zip(wanted, primals, strict=True):
+            for position, value in zip(argnums, primals, strict=True):
                 full[position] = value
             results = implementation(*full, **dict(attributes))
             results = results if isinstance(results, tuple | list) else (results,)
             return tuple(results[position] for position in outputs)
 
-        _, vjp = jax.vjp(chosen, *(operands[position] for position in wanted))
+        _, vjp = jax.vjp(differentiated, *(operands[position] for position in argnums))
         # JAX's cotangent of a complex function is the conjugate of the gradient convention used
         # here.
         grads = vjp(tuple(jnp.conj(cotangent) for cotangent in cotangents))

@@ -150,8 +150,8 @@ class Primitive:
         (gradient of the output; a tuple if there are several), an operand's name (its value),
         ``out`` (the output's value), ``<operand>_spec`` / ``out_spec`` (shape and dtype, nothing
         kept), an attribute's name. Give one rule per operand (None: no gradient flows there), or
-        one joint rule that also may take ``wanted`` (a bool per operand) and returns one gradient
-        (or None) per operand. Broadcast operands are summed to shape by the caller.
+        one joint rule that also may take ``needs_input_grad`` (a bool per operand) and returns one
+        gradient (or None) per operand. Broadcast operands are summed to shape by the caller.
 
         A backward pass refuses what was written to in place since the rule kept it, as in PyTorch.
         `writable` names what is not refused, as PyTorch keeps something else there: operands, or

@@ -33,18 +33,18 @@ class ShapeEnvironment:
         needed: positions of given sizes that must be numbers.
 
     Args:
-        given: the numbers that the trace is made with.
+        sizes: the numbers that the trace is made with.
         fixed: positions of those that stay numbers.
     """
 
-    def __init__(self, given: Sequence[int], fixed: Set[int] = frozenset()) -> None:
+    def __init__(self, sizes: Sequence[int], fixed: Set[int] = frozenset()) -> None:
         self.needed: set[int] = set()
         self._fixed = fixed
-        self._num_given = len(given)
-        self._values = list(given)
+        self._num_sizes = len(sizes)
+        self._values = list(sizes)
         # The origin of each value after the given ones: a function of two others, or a constant.
         self._steps: list[tuple[_Binary | None, int, int]] = []
-        self._known: dict[tuple[_Binary | None, int, int], int] = {}
+        self._numbers_by_step: dict[tuple[_Binary | None, int, int], int] = {}
         self._guards: dict[tuple[_Binary, int, int], bool] = {}
         self._thread: int | None = None
 
@@ -65,13 +65,13 @@ class ShapeEnvironment:
         """The given sizes: symbolic, or numbers."""
         return [
             self._values[number] if number in self._fixed else SymbolicSize(self, number)
-            for number in range(self._num_given)
+            for number in range(self._num_sizes)
         ]
 
     @property
-    def given(self) -> list[int]:
+    def sizes(self) -> list[int]:
         """The numbers that the trace is made with, of the given sizes."""
-        return self._values[: self._num_given]
+        return self._values[: self._num_sizes]
 
     def value(self, number: int) -> int:
         """The value that the trace is made with."""
@@ -80,11 +80,11 @@ class ShapeEnvironment:
     def computed(self, function: _Binary, x: int, y: int) -> SymbolicSize | int:
         """The size that a function gives for two sizes; as a number if it is 0 or 1."""
         step = function, x, y
-        if step not in self._known:
+        if step not in self._numbers_by_step:
             self._values.append(function(self._values[x], self._values[y]))
             self._steps.append(step)
-            self._known[step] = len(self._values) - 1
-        number = self._known[step]
+            self._numbers_by_step[step] = len(self._values) - 1
+        number = self._numbers_by_step[step]
         value = self._values[number]
         if value not in (0, 1):
             return SymbolicSize(self, number)
@@ -94,11 +94,11 @@ class ShapeEnvironment:
     def constant(self, value: int) -> int:
         """The number of a constant among the sizes."""
         step = None, value, 0
-        if step not in self._known:
+        if step not in self._numbers_by_step:
             self._values.append(value)
             self._steps.append(step)
-            self._known[step] = len(self._values) - 1
-        return self._known[step]
+            self._numbers_by_step[step] = len(self._values) - 1
+        return self._numbers_by_step[step]
 
     def compare(self, function: _Binary, x: int, y: int) -> bool:
         """The outcome of a comparison of two sizes, on which the trace depends from now on."""
@@ -116,19 +116,19 @@ class ShapeEnvironment:
         raise TypeError(f"size {number} is compared with its number")
 
     def _note_needed(self, number: int) -> None:
-        if number < self._num_given:
+        if number < self._num_sizes:
             self.needed.add(number)
             return
-        function, x, y = self._steps[number - self._num_given]
+        function, x, y = self._steps[number - self._num_sizes]
         if function is not None:
             self._note_needed(x)
             self._note_needed(y)
 
-    def evaluate(self, given: Sequence[int]) -> tuple[int, ...] | None:
+    def evaluate(self, sizes: Sequence[int]) -> tuple[int, ...] | None:
         """All sizes for other given ones; None if the trace would be another."""
-        if any(given[number] != self._values[number] for number in self._fixed):
+        if any(sizes[number] != self._values[number] for number in self._fixed):
             return None
-        values = list(given)
+        values = list(sizes)
         try:
             for function, x, y in self._steps:
                 values.append(x if function is None else function(values[x], values[y]))

@@ -77,9 +77,9 @@ class Trace:
     def _in_numbers(self, array: Any) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct(shape_at(array.shape, self.sizes), array.dtype)
 
-    def at(self, given: Sequence[int]) -> Trace | None:
+    def at(self, sizes: Sequence[int]) -> Trace | None:
         """The trace for other sizes of the operands; None if that has other steps."""
-        values = self.environment.evaluate(given) if self.environment is not None else None
+        values = self.environment.evaluate(sizes) if self.environment is not None else None
         if values is None:
             return None
         other = Trace(self.jaxpr, self.consts, self.returned, self.environment, values)
@@ -88,7 +88,7 @@ class Trace:
 
     def is_valid_for(self, other: Trace) -> bool:
         """Return True if another trace, for its own sizes, would have been this one."""
-        return other.environment is not None and self.at(other.environment.given) is not None
+        return other.environment is not None and self.at(other.environment.sizes) is not None
 
     @property
     def arrays(self) -> frozenset[tuple[tuple[Any, ...], Any]]:

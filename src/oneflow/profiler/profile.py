@@ -128,7 +128,7 @@ class profile:
             with_modules=with_modules,
             experimental_config=experimental_config is not None,
         )
-        self.activities = _chosen_activities(activities, use_cuda)
+        self.activities = _select_activities(activities, use_cuda)
         self.record_shapes, self.record_attrs = record_shapes, record_attrs
         self.profile_memory = profile_memory
         self.with_stack, self.with_flops = with_stack, with_flops
@@ -317,24 +317,24 @@ def _warn_of_no_effect(**is_given: bool) -> None:
         warnings.warn(f"`{name}` of a profile has no effect: {reason}", stacklevel=3)
 
 
-def _chosen_activities(
+def _select_activities(
     activities: Iterable[ProfilerActivity] | None, use_cuda: bool | None
 ) -> set[ProfilerActivity]:
     """Return what a profile is about: what is asked for and this machine has."""
     cuda = ProfilerActivity.CUDA
-    chosen = set(ProfilerActivity if activities is None else activities)
-    unknown = [activity for activity in chosen if not isinstance(activity, ProfilerActivity)]
+    selected = set(ProfilerActivity if activities is None else activities)
+    unknown = [activity for activity in selected if not isinstance(activity, ProfilerActivity)]
     if unknown:
         raise ValueError(f"`activities` are `ProfilerActivity.CPU` and `.CUDA`, got {unknown[0]!r}")
     if use_cuda is not None:
         warnings.warn(
             "`use_cuda` of a profile is deprecated; give `activities`", FutureWarning, stacklevel=3
         )
-        chosen = chosen | {cuda} if use_cuda else chosen - {cuda}
-    if cuda in chosen and not platform_devices("cuda"):
+        selected = selected | {cuda} if use_cuda else selected - {cuda}
+    if cuda in selected and not platform_devices("cuda"):
         if activities is not None or use_cuda:
             warnings.warn("a profile of CUDA devices: this machine has none", stacklevel=3)
-        chosen.remove(cuda)
-    if not chosen:
+        selected.remove(cuda)
+    if not selected:
         raise ValueError("a profile needs an activity, such as `ProfilerActivity.CPU`")
-    return chosen
+    return selected

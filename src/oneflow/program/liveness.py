@@ -150,7 +150,7 @@ class _Liveness:
         allocated, last = self._live_ranges()
         live: dict[int, tuple[Instruction, int]] = {}
         sizes: dict[int, int] = {}
-        found, most = [], -1
+        values, most = [], -1
         for index, instruction in enumerate(self._program.instructions):
             for number in allocated[index]:
                 if number in last:
@@ -158,10 +158,10 @@ class _Liveness:
                     sizes[number] = shard_bytes(self._table[number])
             total = sum(sizes.values()) + operation_cost(instruction.operation).temporary
             if total > most:
-                found, most = list(live.values()), total
+                values, most = list(live.values()), total
             for number in [number for number in live if last[number] == index]:
                 del live[number], sizes[number]
-        return found
+        return values
 
     def _live_ranges(self) -> tuple[dict[int, list[int]], dict[int, int]]:
         """The values that are stored from each instruction on, and the last reader of each."""

@@ -27,7 +27,7 @@ _REASON = (
 )
 
 
-def _raise_after_fork(*given: Any, **options: Any) -> NoReturn:
+def _raise_after_fork(*arguments: Any, **options: Any) -> NoReturn:
     raise RuntimeError(_REASON)
 
 

@@ -168,13 +168,13 @@ class _Once:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._known: dict[tuple[Sizes, ...], np.ndarray] = {}
+        self._blocks_by_slices: dict[tuple[Sizes, ...], np.ndarray] = {}
 
     def __getitem__(self, slices: Slices) -> np.ndarray:
         key = tuple([(dim_slice.start, dim_slice.stop) for dim_slice in slices])
-        if key not in self._known:
-            self._known[key] = self._source[slices]
-        return self._known[key]
+        if key not in self._blocks_by_slices:
+            self._blocks_by_slices[key] = self._source[slices]
+        return self._blocks_by_slices[key]
 
 
 def _require_devices(placement: Any) -> None:

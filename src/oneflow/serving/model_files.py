@@ -50,7 +50,7 @@ def version_paths(folder: Path) -> dict[int, Path]:
     return {int(path.name): path for path in versions if int(path.name) > 0}
 
 
-def chosen_versions(config: Any, versions: dict[int, Path]) -> dict[int, Path]:
+def select_versions(config: Any, versions: dict[int, Path]) -> dict[int, Path]:
     """Return the versions that the policy of a configuration wants."""
     policy = config.version_policy
     match policy.WhichOneof("policy_choice"):

@@ -16,8 +16,8 @@ from oneflow.serving.graph_version import GraphVersion, load_graph
 from oneflow.serving.model_config import ConfigError, read_config, read_labels
 from oneflow.serving.model_files import (
     Snapshot,
-    chosen_versions,
     model_snapshots,
+    select_versions,
     version_files,
     version_paths,
 )
@@ -84,7 +84,7 @@ class Repository:
         self._path = path
         self._models: dict[str, _Model] = {}
         self._closing: set[asyncio.Task[None]] = set()
-        self._is_known = False  # which models there are
+        self._is_listed = False  # which models there are
         self._is_closed = False
 
     # --- finding
@@ -96,7 +96,7 @@ class Repository:
             RequestError: there is none that is ready.
         """
         model = self._models.get(name)
-        if not self._is_known or (model and not model.versions and model.is_loading):
+        if not self._is_listed or (model and not model.versions and model.is_loading):
             raise RequestError(ErrorKind.SHUTDOWN, "models are being loaded; try again later")
         if model is None:
             raise RequestError(ErrorKind.NOT_FOUND, f"there is no model `{name}`")
@@ -131,7 +131,7 @@ class Repository:
     @property
     def is_ready(self) -> bool:
         """True if every model that nobody has unloaded can answer."""
-        return self._is_known and all(
+        return self._is_listed and all(
             model.versions or model.unload_requested for model in self._models.values()
         )
 
@@ -176,7 +176,7 @@ class Repository:
                 model.seen = files
                 if not model.unload_requested:
                     model.loading = asyncio.create_task(self._load(name, model, folder))
-        self._is_known = True
+        self._is_listed = True
 
     async def load(self, name: str) -> None:
         """Load a model that is not loaded, or whatever of it has changed.
@@ -243,7 +243,7 @@ class Repository:
             config = await run_in_daemon_thread(read_config, folder)
             labels = await run_in_daemon_thread(read_labels, folder, config)
             versions = await run_in_daemon_thread(version_paths, folder)
-            paths = chosen_versions(config, versions)
+            paths = select_versions(config, versions)
             if not paths:
                 raise ConfigError(f"there is no version of a saved graph in `{folder}`")
             for number, path in paths.items():

@@ -7,8 +7,8 @@ from typing import Any
 from oneflow.dispatch.call import (
     OPERATION_TABLES,
     bind,
+    cached_operation,
     find_operation,
-    known_operation,
     record,
 )
 from oneflow.dispatch.operand_casts import CASTING
@@ -97,7 +97,7 @@ def apply_view(base: Tensor, view_call: ViewCall) -> Tensor:
         view._value = record(chain.operation, (value, *numbers))
     else:
         view._value = bind(primitive, (value, *numbers), attributes)
-        if key is not None and len(_CHAIN_CACHE) < _MAX_CACHE_SIZE and _is_wanted_again(hash(key)):
+        if key is not None and len(_CHAIN_CACHE) < _MAX_CACHE_SIZE and _is_repeated(hash(key)):
             chain = _new_chain(base._chain, value, view_call)
     return join(view, base, view_call, chain)
 
@@ -110,7 +110,7 @@ def view_of_all(alias: Tensor, base: Tensor) -> Tensor:
     return join(alias, base, (reshape, (), {"shape": base._value.spec.shape}))
 
 
-def _is_wanted_again(key_hash: int) -> bool:
+def _is_repeated(key_hash: int) -> bool:
     if key_hash in _WANTED_ONCE:
         return True
     if len(_WANTED_ONCE) >= _MAX_CACHE_SIZE:
@@ -123,7 +123,7 @@ def _new_chain(before: ViewChain, base: Value, view_call: ViewCall) -> ViewChain
     """The chain `before`, which leads to `base`, and `view_call`; others find it again."""
     primitive, numbers, attributes = view_call
     chain = ViewChain((*before, view_call))
-    chain.operation = known_operation(primitive, (base, *numbers), attributes)
+    chain.operation = cached_operation(primitive, (base, *numbers), attributes)
     if chain.operation is not None and all(type(number) is int for number in numbers):
         chain.is_kept = True
         _CHAIN_CACHE[before, primitive, base.spec, *numbers, *attributes.items()] = chain

@@ -50,11 +50,11 @@ def entries_of(index: Any) -> tuple:
     )
 
 
-def _is_entry(each: Any) -> bool:
+def _is_entry(item: Any) -> bool:
     """Return whether an element of a list shows that the list is an index of several entries."""
-    if isinstance(each, Tensor):
-        return each.ndim > 0
-    return each is None or each is Ellipsis or isinstance(each, list | tuple | slice)
+    if isinstance(item, Tensor):
+        return item.ndim > 0
+    return item is None or item is Ellipsis or isinstance(item, list | tuple | slice)
 
 
 def _index_array(entry: Any) -> np.ndarray:

@@ -75,7 +75,7 @@ class _Parser:
         # The result's dimensions: the tensor's own (kept), None for a new one.
         self.layout: list[int | None] = []
         self.indices: list[tuple[int, Tensor]] = []
-        self.left = len(self.shape) - sum(map(_dims_taken, entries))
+        self.left = len(self.shape) - sum(map(_consumed_dims, entries))
         if self.left < 0:
             raise IndexError(f"too many indices for tensor of dimension {len(self.shape)}")
         seen_ellipsis = False
@@ -180,7 +180,7 @@ class _Parser:
         return ParsedIndex(ViewChain(view_calls), shape, self.indices)
 
 
-def _dims_taken(entry: Any) -> int:
+def _consumed_dims(entry: Any) -> int:
     if entry is None or entry is Ellipsis or isinstance(entry, bool):
         return 0
     if isinstance(entry, Tensor) and entry.dtype in (dt.bool_, dt.uint8):
@@ -201,7 +201,7 @@ def parse(tensor: Tensor, index: Any) -> ParsedIndex:
     spec = tensor.spec
     try:
         entries = entries_of(index)
-        if not spec.ndim and any(_dims_taken(entry) for entry in entries):
+        if not spec.ndim and any(_consumed_dims(entry) for entry in entries):
             raise IndexError(_NO_DIMENSIONS)
         return _Parser(spec.shape, spec.device, entries).parsed_index()
     except SliceError as error:

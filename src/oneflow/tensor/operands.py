@@ -17,7 +17,7 @@ from oneflow.base.dtype import (
     get_default_dtype,
 )
 from oneflow.base.placement import Placement
-from oneflow.dispatch.call import OPERATION_TABLES, known_operation, record
+from oneflow.dispatch.call import OPERATION_TABLES, cached_operation, record
 from oneflow.dispatch.operand_casts import CASTING
 from oneflow.primitives.operators.elementwise import cast
 from oneflow.primitives.registry import Primitive
@@ -252,7 +252,7 @@ def call_unpromoted(primitive: Primitive, x: Tensor, y: Any) -> Tensor | None:
             return None
         result = call_two(primitive, x, y)
         if not CASTING:
-            _UNPROMOTED[key] = known_operation(primitive, (value, other), {})
+            _UNPROMOTED[key] = cached_operation(primitive, (value, other), {})
         return result
     tensor = _new(Tensor)
     tensor._value = record(operation, (value, other))

@@ -28,15 +28,15 @@ class AssumedCounts:
 
     def __init__(self, counts: Iterator[int]) -> None:
         self._counts = counts
-        self.found: dict[int, tuple[Value, tuple[Value, ...]]] = {}
+        self.searches: dict[int, tuple[Value, tuple[Value, ...]]] = {}
 
     def positions(self, value: Value) -> tuple[Value, ...]:
         """Return the positions in a value; they are the same whenever it is searched."""
-        entry = self.found.get(id(value))
+        entry = self.searches.get(id(value))
         if entry is None:
             vector = value if value.spec.ndim else views.reshape(value, shape=(1,))
             entry = value, tuple(p.nonzero(vector, count=next(self._counts)))
-            self.found[id(value)] = entry
+            self.searches[id(value)] = entry
         return entry[1]
 
 

@@ -107,8 +107,8 @@ def can_cast(from_: DType, to: DType) -> bool:
     return from_.category <= to.category
 
 
-def _require_dtypes(name: str, *given: Any) -> None:
-    for position, argument in enumerate(given, 1):
+def _require_dtypes(name: str, *arguments: Any) -> None:
+    for position, argument in enumerate(arguments, 1):
         if not isinstance(argument, DType):
             raise TypeError(
                 f"{name}(): argument {position} must be a dtype, not {type(argument).__name__}"

@@ -187,15 +187,15 @@ def _torch_function(
         return _of_class(func(*args, **(kwargs or {})), cls, args)
 
 
-def _of_class(result: Any, kind: type[Tensor], given: Any) -> Any:
+def _of_class(result: Any, kind: type[Tensor], operands: Any) -> Any:
     """A result with tensors of a class."""
     if type(result) is Tensor:
-        if any(result is operand for operand in given):
+        if any(result is operand for operand in operands):
             return as_subclass(result, kind)
         object.__setattr__(result, "__class__", kind)
         return result
     if isinstance(result, tuple | list) and not isinstance(result, Size):
-        parts = [_of_class(item, kind, given) for item in result]
+        parts = [_of_class(item, kind, operands) for item in result]
         cls: Any = type(result)
         return cls(*parts) if hasattr(result, "_fields") else cls(parts)
     return result

@@ -77,13 +77,13 @@ def captures(
             try:
                 step = capture_call(exported.graph, new_args, new_kwargs)
             except (RuntimeError, ValueError) as error:
-                if not assumed.found:
+                if not assumed.searches:
                     raise
                 raise DynamicSizeError(
                     "the model takes sizes from values (`nonzero`, `x[mask]`), and does something "
                     f"that another number of them does not allow: {error}"
                 ) from error
-        return step, bool(assumed.found)
+        return step, bool(assumed.searches)
 
     scaled_sizes = [sizes, *({**sizes, n: sizes[n] * factor} for n in sizes for factor in _FACTORS)]
     results = [at(sizes, 0) for sizes in scaled_sizes]

@@ -163,7 +163,7 @@ def half_precision_sums(t, rank):
     return Training(
         module,
         lambda model, step, x: model(x)[0],
-        optimizers=lambda each: [t.optim.SGD(each.parameters(), lr=0.125)],
+        optimizers=lambda module: [t.optim.SGD(module.parameters(), lr=0.125)],
     )
 
 

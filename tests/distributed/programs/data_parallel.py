@@ -219,7 +219,7 @@ def check_one_exchange_for_each_backward_pass():
 
 def check_means_overflow_only_if_they_are_too_large():
     dist, large = flow.distributed, flow.full((2,), 50000.0, dtype=flow.float16)
-    for op in (dist.all_reduce, lambda each, op: dist.reduce_scatter(each, [large] * size, op)):
+    for op in (dist.all_reduce, lambda tensor, op: dist.reduce_scatter(tensor, [large] * size, op)):
         mean = large.clone()
         op(mean, op=dist.ReduceOp.AVG)
         assert flow.equal(mean, large)

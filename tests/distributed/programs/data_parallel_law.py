@@ -91,7 +91,7 @@ def train(name, t, parallel):
     training = ROWS[name](t, RANK)
     module = fill(t, training.module, RANK)
     model = parallel(module, **training.options)
-    make = training.optimizers or (lambda each: [t.optim.SGD(each.parameters(), lr=0.1)])
+    make = training.optimizers or (lambda module: [t.optim.SGD(module.parameters(), lr=0.1)])
     optimizers = make(module)
     vars(model)["optimizers"] = optimizers
     if training.prepare:

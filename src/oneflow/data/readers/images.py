@@ -209,8 +209,8 @@ class ResizeOptions:
         """Return the images, their scale and, if their form is kept, their new sizes."""
         buffer = _as_buffer(image)
 
-        def scale(each: np.ndarray) -> np.ndarray:
-            return np.divide(self.size_of(each), each.shape[1::-1], dtype=np.float32)
+        def scale(image: np.ndarray) -> np.ndarray:
+            return np.divide(self.size_of(image), image.shape[1::-1], dtype=np.float32)
 
         resized = self._resized(buffer)
         scales = dense(

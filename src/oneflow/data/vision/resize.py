@@ -47,20 +47,20 @@ _NEAREST_MODES = (InterpolationMode.NEAREST, InterpolationMode.NEAREST_EXACT)
 _SMOOTH_MODES = (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC)
 
 
-def interpolation_mode(given: Any) -> InterpolationMode:
+def interpolation_mode(mode: Any) -> InterpolationMode:
     """Return an interpolation mode from itself, its name or Pillow's number.
 
     Raises:
         TypeError: it is none of these.
     """
-    if isinstance(given, InterpolationMode):
-        return given
-    if isinstance(given, int) and given in _BY_NUMBER:
-        return _BY_NUMBER[given]
-    for mode in InterpolationMode:
-        if given == mode.value:
-            return mode
-    raise TypeError(f"interpolation should be an InterpolationMode, got {given!r}")
+    if isinstance(mode, InterpolationMode):
+        return mode
+    if isinstance(mode, int) and mode in _BY_NUMBER:
+        return _BY_NUMBER[mode]
+    for member in InterpolationMode:
+        if mode == member.value:
+            return member
+    raise TypeError(f"interpolation should be an InterpolationMode, got {mode!r}")
 
 
 def pil_resampling(mode: InterpolationMode) -> Any:

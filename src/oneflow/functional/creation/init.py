@@ -63,9 +63,9 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         if isinstance(slope, bool) or not isinstance(slope, int | float):
             raise ValueError(f"negative_slope {param} not a valid number")
         return math.sqrt(2.0 / (1 + slope**2))
-    known = [*_LINEAR, *gain_of, "leaky_relu"]
+    names = [*_LINEAR, *gain_of, "leaky_relu"]
     raise ValueError(
-        f"Unsupported nonlinearity {nonlinearity!r}{did_you_mean(nonlinearity, known)}"
+        f"Unsupported nonlinearity {nonlinearity!r}{did_you_mean(nonlinearity, names)}"
     )
 
 

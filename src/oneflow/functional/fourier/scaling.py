@@ -92,7 +92,7 @@ def _several(numbers: Any) -> Sequence[int] | None:
     return (operator.index(numbers),)
 
 
-def chosen_dims(
+def fft_dims(
     x: Tensor, s: int | Sequence[int] | None, dim: int | Sequence[int] | None
 ) -> tuple[tuple[int, ...], list[int]]:
     """Return the dimensions to transform and, as far as `s` says, their sizes; -1 where not.
@@ -124,7 +124,7 @@ def chosen_dims(
     return dims, sizes
 
 
-def chosen_dim(x: Tensor, n: int | None, dim: int) -> tuple[tuple[int, ...], list[int]]:
+def fft_dim(x: Tensor, n: int | None, dim: int) -> tuple[tuple[int, ...], list[int]]:
     """Return one dimension to transform, and its size, -1 if `n` does not say it."""
     return (wrap_dim(dim, x.ndim),), [-1 if n is None else as_integer(n, "n")]
 
@@ -137,21 +137,21 @@ def present_sizes(x: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> list[
 Dims = tuple[tuple[int, ...], list[int]]
 
 
-def to_complex(x: Tensor, chosen: Dims, norm: str | None, inverse: bool) -> Tensor:
-    """Transform complex numbers along the `chosen` dimensions."""
-    dims, sizes = chosen
+def to_complex(x: Tensor, transform_dims: Dims, norm: str | None, inverse: bool) -> Tensor:
+    """Transform complex numbers along the given dimensions."""
+    dims, sizes = transform_dims
     sizes = present_sizes(x, dims, sizes)
     x = resized(as_complex(x), dims, sizes)
     return scaled(call(p.fourier, x, dims=dims, inverse=inverse), sizes, norm, inverse)
 
 
-def of_real(x: Tensor, chosen: Dims, norm: str | None, inverse: bool) -> Tensor:
+def of_real(x: Tensor, transform_dims: Dims, norm: str | None, inverse: bool) -> Tensor:
     """Transform real numbers; of the last chosen dimension half of the result is left out.
 
     Raises:
         RuntimeError: no dimension.
     """
-    dims, sizes = chosen
+    dims, sizes = transform_dims
     if not dims:
         raise RuntimeError("a transform of real numbers must transform at least one dimension")
     sizes = present_sizes(x, dims, sizes)
@@ -163,13 +163,13 @@ def of_real(x: Tensor, chosen: Dims, norm: str | None, inverse: bool) -> Tensor:
     return scaled(half, sizes, norm, inverse)
 
 
-def to_real(x: Tensor, chosen: Dims, norm: str | None, inverse: bool) -> Tensor:
+def to_real(x: Tensor, transform_dims: Dims, norm: str | None, inverse: bool) -> Tensor:
     """Transform to real numbers from what `of_real` leaves of the last chosen dimension.
 
     Raises:
         RuntimeError: no dimension.
     """
-    dims, sizes = chosen
+    dims, sizes = transform_dims
     if not dims:
         raise RuntimeError("a transform to real numbers must transform at least one dimension")
     last_dim = dims[-1]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oneflow.functional.fourier.scaling import (
-    chosen_dim,
-    chosen_dims,
+    fft_dim,
+    fft_dims,
     of_real,
     signal,
     to_complex,
@@ -46,7 +46,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
         tensor([0.+0.j, 2.+0.j, 0.+0.j, 2.+0.j], dtype=oneflow.complex64)
     """
     x = signal(input, "fft")
-    return to_complex(x, chosen_dim(x, n, dim), norm, inverse=False)
+    return to_complex(x, fft_dim(x, n, dim), norm, inverse=False)
 
 
 @function(method=False, namespace="fft")
@@ -59,7 +59,7 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
         tensor([1., 1., 1., 1.], dtype=oneflow.float32)
     """
     x = signal(input, "ifft")
-    return to_complex(x, chosen_dim(x, n, dim), norm, inverse=True)
+    return to_complex(x, fft_dim(x, n, dim), norm, inverse=True)
 
 
 @function(method=False, namespace="fft")
@@ -84,7 +84,7 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
         tensor([0., 2., 0.], dtype=oneflow.float32)
     """
     x = signal(input, "rfft", real=True)
-    return of_real(x, chosen_dim(x, n, dim), norm, inverse=False)
+    return of_real(x, fft_dim(x, n, dim), norm, inverse=False)
 
 
 @function(method=False, namespace="fft")
@@ -109,7 +109,7 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
         tensor([1., 2., 3.], dtype=oneflow.float32)
     """
     x = signal(input, "irfft")
-    return to_real(x, chosen_dim(x, n, dim), norm, inverse=True)
+    return to_real(x, fft_dim(x, n, dim), norm, inverse=True)
 
 
 @function(method=False, namespace="fft")
@@ -124,7 +124,7 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
         tensor([4., 0., 0., 0.], dtype=oneflow.float32)
     """
     x = signal(input, "hfft")
-    return to_real(x, chosen_dim(x, n, dim), norm, inverse=False)
+    return to_real(x, fft_dim(x, n, dim), norm, inverse=False)
 
 
 @function(method=False, namespace="fft")
@@ -137,7 +137,7 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
         tensor([1., 1., 1.], dtype=oneflow.float32)
     """
     x = signal(input, "ihfft", real=True)
-    return of_real(x, chosen_dim(x, n, dim), norm, inverse=True)
+    return of_real(x, fft_dim(x, n, dim), norm, inverse=True)
 
 
 @function(method=False, namespace="fft")
@@ -164,7 +164,7 @@ def fftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = No
                 [0., 0.]], dtype=oneflow.float32)
     """
     x = signal(input, "fftn")
-    return to_complex(x, chosen_dims(x, s, dim), norm, inverse=False)
+    return to_complex(x, fft_dims(x, s, dim), norm, inverse=False)
 
 
 @function(method=False, namespace="fft")
@@ -178,7 +178,7 @@ def ifftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = N
                 [0., 0.]], dtype=oneflow.float32)
     """
     x = signal(input, "ifftn")
-    return to_complex(x, chosen_dims(x, s, dim), norm, inverse=True)
+    return to_complex(x, fft_dims(x, s, dim), norm, inverse=True)
 
 
 @function(method=False, namespace="fft")
@@ -193,7 +193,7 @@ def rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = N
         oneflow.Size([2, 3])
     """
     x = signal(input, "rfftn", real=True)
-    return of_real(x, chosen_dims(x, s, dim), norm, inverse=False)
+    return of_real(x, fft_dims(x, s, dim), norm, inverse=False)
 
 
 @function(method=False, namespace="fft")
@@ -207,7 +207,7 @@ def irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = 
                 [1., 1.]], dtype=oneflow.float32)
     """
     x = signal(input, "irfftn")
-    return to_real(x, chosen_dims(x, s, dim), norm, inverse=True)
+    return to_real(x, fft_dims(x, s, dim), norm, inverse=True)
 
 
 @function(method=False, namespace="fft")
@@ -221,7 +221,7 @@ def hfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = N
                 [0., 0.]], dtype=oneflow.float32)
     """
     x = signal(input, "hfftn")
-    return to_real(x, chosen_dims(x, s, dim), norm, inverse=False)
+    return to_real(x, fft_dims(x, s, dim), norm, inverse=False)
 
 
 @function(method=False, namespace="fft")
@@ -235,4 +235,4 @@ def ihfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = 
                 [0., 0.]], dtype=oneflow.float32)
     """
     x = signal(input, "ihfftn", real=True)
-    return of_real(x, chosen_dims(x, s, dim), norm, inverse=True)
+    return of_real(x, fft_dims(x, s, dim), norm, inverse=True)

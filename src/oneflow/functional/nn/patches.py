@@ -26,13 +26,13 @@ def _pair(value: Any, name: str) -> tuple[int, int]:
     return pair
 
 
-def _settings(**given: IntOrPair) -> dict[str, tuple[int, int]]:
+def _settings(**options: IntOrPair) -> dict[str, tuple[int, int]]:
     """Window settings as pairs.
 
     Raises:
         RuntimeError: a size or step is not positive, or the padding negative.
     """
-    settings = {name: _pair(value, name) for name, value in given.items()}
+    settings = {name: _pair(value, name) for name, value in options.items()}
     for name, pair in settings.items():
         if min(pair) < (0 if name == "padding" else 1):
             raise RuntimeError(f"{name} should be greater than zero, but got {pair}")

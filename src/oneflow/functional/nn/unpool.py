@@ -44,15 +44,15 @@ def max_unpool(
 
 
 def _checked_output_size(
-    name: str, expected: tuple[int, ...], stride: tuple[int, ...], given: tuple[int, ...]
+    name: str, expected: tuple[int, ...], stride: tuple[int, ...], output_size: tuple[int, ...]
 ) -> tuple[int, ...]:
-    for length, step, size in zip(expected, stride, given, strict=True):
+    for length, step, size in zip(expected, stride, output_size, strict=True):
         if not length - step < size < length + step:
             raise ValueError(
-                f"{name}: invalid output_size {list(given)}: each size must be less than a stride "
-                f"away from {list(expected)}"
+                f"{name}: invalid output_size {list(output_size)}: each size must be less than a "
+                f"stride away from {list(expected)}"
             )
-    return given
+    return output_size
 
 
 @function(method=False, namespace="nn.functional")

@@ -53,7 +53,7 @@ class CustomOpDef:
         device = _device_of(args)
         if BELOW_AUTOGRAD.count:
             return self._kernel(device)(*args, **kwargs)
-        above = _chosen(self.autograd_kernels, device)
+        above = _select_kernel(self.autograd_kernels, device)
         if above is not None or self.function is None:
             return (above or self._kernel(device))(*args, **kwargs)
         leaves = list(_leaves(args))
@@ -78,7 +78,7 @@ class CustomOpDef:
             return self._kernel(_device_of(args))(*args, **kwargs)
 
     def _kernel(self, device: str | None) -> Kernel:
-        kernel = _chosen(self.kernels, device)
+        kernel = _select_kernel(self.kernels, device)
         if kernel is None:
             raise NotImplementedError(
                 f"`{self.name}` has no kernel for {device or 'any device'}; kernels in C++ are not"
@@ -215,7 +215,7 @@ def _device_of(args: Sequence[Any]) -> str | None:
     return next((tensor.device.type for tensor in tensors), None)
 
 
-def _chosen(kernels: dict[str | None, Kernel], device: str | None) -> Kernel | None:
+def _select_kernel(kernels: dict[str | None, Kernel], device: str | None) -> Kernel | None:
     """The kernel for a type of device, or the one for any."""
     return kernels.get(device) or kernels.get(None)
 
@@ -341,17 +341,17 @@ def register_kernel(
     op: Any, device_types: Any, func: Kernel | None = None, /, **options: Any
 ) -> Any:
     """Add a kernel to an operator, given as such or by its name."""
-    return _found(op).register_kernel(device_types, func)
+    return _operator_of(op).register_kernel(device_types, func)
 
 
 def register_autograd(
     op: Any, backward: Kernel, /, *, setup_context: Kernel | None = None, **options: Any
 ) -> None:
     """Give an operator (or the one of a name) a gradient: `CustomOpDef.register_autograd`."""
-    _found(op).register_autograd(backward, setup_context=setup_context)
+    _operator_of(op).register_autograd(backward, setup_context=setup_context)
 
 
-def _found(op: Any) -> CustomOpDef:
+def _operator_of(op: Any) -> CustomOpDef:
     return op if isinstance(op, CustomOpDef) else _operator(op)
 
 

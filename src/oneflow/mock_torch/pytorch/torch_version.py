@@ -27,24 +27,24 @@ _FINAL = 3
 
 def _key(text: str) -> tuple[Any, ...] | None:
     """Return what versions are sorted by (PEP 440); None for a text that is no version."""
-    found = _PATTERN.fullmatch(text)
-    if found is None:
+    match = _PATTERN.fullmatch(text)
+    if match is None:
         return None
-    release = [int(number) for number in found["release"].split(".")]
+    release = [int(number) for number in match["release"].split(".")]
     while release and release[-1] == 0:
         release.pop()
-    if found["phase"]:
-        phase = (_RELEASE_ORDER[found["phase"].lower()], int(found["pre"] or 0))
+    if match["phase"]:
+        phase = (_RELEASE_ORDER[match["phase"].lower()], int(match["pre"] or 0))
     else:
         # Releases under development come before all of their phases.
-        phase = (-1 if found["development"] and not found["after"] else _FINAL, 0)
-    local = re.split("[-_.]", found["local"].lower()) if found["local"] else []
+        phase = (-1 if match["development"] and not match["after"] else _FINAL, 0)
+    local = re.split("[-_.]", match["local"].lower()) if match["local"] else []
     return (
-        int(found["epoch"] or 0),
+        int(match["epoch"] or 0),
         release,
         phase,
-        int(found["post_alone"] or found["post"] or 0) if found["after"] else -1,
-        int(found["dev"] or 0) if found["development"] else math.inf,
+        int(match["post_alone"] or match["post"] or 0) if match["after"] else -1,
+        int(match["dev"] or 0) if match["development"] else math.inf,
         # Numbers come after words.
         [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in local],
     )

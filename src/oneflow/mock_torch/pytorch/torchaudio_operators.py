@@ -35,8 +35,8 @@ def _recursive_filter(
     values = signal.detach().cpu().numpy()
     weights = flipped_coefficients.detach().cpu().numpy()[:, ::-1]
     filtered = [lfilter([1.0], row, values[:, channel]) for channel, row in enumerate(weights)]
-    found = np.stack(filtered, 1).astype(values.dtype)
-    padded_output[:, :, weights.shape[1] - 1 :] = flow.tensor(found, device=signal.device)
+    output = np.stack(filtered, 1).astype(values.dtype)
+    padded_output[:, :, weights.shape[1] - 1 :] = flow.tensor(output, device=signal.device)
     return padded_output
 
 

@@ -134,11 +134,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         head = log_softmax(self.head(input), -1)
         # A target that is no class keeps its value, so that the lookup of its score reports it.
         in_tail = (target >= self.shortlist_size) & (target < self.n_classes)
-        output = _chosen(head, where(in_tail, 0, target))
+        output = _gather_classes(head, where(in_tail, 0, target))
         for number, (low, high) in enumerate(self._clusters()):
             inside = (target >= low) & (target < high)
             cluster = log_softmax(self.tail[number](input), -1)
-            target_scores = _chosen(cluster, where(inside, target - low, 0))
+            target_scores = _gather_classes(cluster, where(inside, target - low, 0))
             output = where(inside, head[..., self.shortlist_size + number] + target_scores, output)
         return AdaptiveLogSoftmaxOutput(output, -output.mean())
 
@@ -156,6 +156,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return self.log_prob(input).argmax(-1)
 
 
-def _chosen(log_probabilities: Tensor, classes: Tensor) -> Tensor:
+def _gather_classes(log_probabilities: Tensor, classes: Tensor) -> Tensor:
     """The log probability of one class in each row."""
     return gather(log_probabilities, -1, classes.unsqueeze(-1)).squeeze(-1)

@@ -103,7 +103,7 @@ class ImageResize(Module):
     ) -> None:
         super().__init__()
         old = images.OldResizeOptions(color_space, interp_type, resize_shorter, resize_x, resize_y)
-        self.chosen = old.update(
+        self.options = old.update(
             images.ResizeOptions(
                 target_size,
                 min_size,
@@ -118,7 +118,7 @@ class ImageResize(Module):
 
     def forward(self, input: images.Images) -> Any:
         """Return the images, their scales, and their sizes or None."""
-        return self.chosen(input)
+        return self.options(input)
 
 
 class CropMirrorNormalize(Module):
@@ -159,7 +159,7 @@ class CropMirrorNormalize(Module):
         output_dtype: DType = dt.float32,
     ) -> None:
         super().__init__()
-        self.chosen = images.MirrorNormalization(
+        self.options = images.MirrorNormalization(
             color_space,
             output_layout,
             crop_h,
@@ -173,4 +173,4 @@ class CropMirrorNormalize(Module):
 
     def forward(self, input: images.Images, mirror: Tensor | None = None) -> Tensor:
         """Return the images as a tensor; `mirror` (N,) has 1 for those to mirror."""
-        return self.chosen(input, mirror)
+        return self.options(input, mirror)

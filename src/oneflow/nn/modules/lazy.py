@@ -78,11 +78,11 @@ class LazyModuleMixin(Module):
     ) -> None:
         for registry in (self._parameters, self._buffers):
             for name, tensor in registry.items():
-                given = state_dict.get(f"{prefix}{name}")
-                if given is None or isinstance(given, _UNINITIALIZED):
+                loaded = state_dict.get(f"{prefix}{name}")
+                if loaded is None or isinstance(loaded, _UNINITIALIZED):
                     continue
                 if isinstance(tensor, _UNINITIALIZED):
-                    tensor.materialize(given.shape)
+                    tensor.materialize(loaded.shape)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def _become(self) -> None:

@@ -26,17 +26,17 @@ from oneflow.tuning.host_memory import OBJECT_SIZE, require_host_memory
 Activation = Callable[[Tensor], Tensor]
 
 
-def _activation(given: str | Activation) -> Activation:
-    """The function called `given`, or `given` itself.
+def _activation(activation: str | Activation) -> Activation:
+    """The function called `activation`, or `activation` itself.
 
     Raises:
         RuntimeError: the name is neither relu nor gelu.
     """
-    if not isinstance(given, str):
-        return given
-    if given not in ("relu", "gelu"):
-        raise RuntimeError(f"activation should be relu/gelu, not {given}")
-    return relu if given == "relu" else gelu
+    if not isinstance(activation, str):
+        return activation
+    if activation not in ("relu", "gelu"):
+        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+    return relu if activation == "relu" else gelu
 
 
 def causal_mask(

@@ -150,7 +150,7 @@ class MultiTableEmbedding(Module):
             capture.deferred(ids),
             None if table_ids is None else capture.deferred(table_ids),
             self._distinct,
-            self._found,
+            self._find_rows,
         )
         rows = capture.add(lookup.rows_spec, lookup.read_rows, self)
         positions = capture.add(lookup.positions_spec, lookup.positions, self).placeholder
@@ -195,14 +195,14 @@ class MultiTableEmbedding(Module):
 
     def _rows(self, keys: np.ndarray, tables: np.ndarray, ids: Tensor) -> Tensor:
         """Return a leaf tensor with the rows of keys, and a length that few others have."""
-        values = self._found(keys, tables, 1 << len(keys).bit_length())
+        values = self._find_rows(keys, tables, 1 << len(keys).bit_length())
         rows = from_data.from_numpy(values).to(self.shadow.device)
         if self.training and is_grad_enabled():
             rows.requires_grad_(True)
             self.lookup_records.append(LookupRecord(keys, rows, ids.is_global))
         return rows
 
-    def _found(self, keys: np.ndarray, tables: np.ndarray, count: int) -> np.ndarray:
+    def _find_rows(self, keys: np.ndarray, tables: np.ndarray, count: int) -> np.ndarray:
         """Return the rows of keys, and zeros behind them, `count` in all."""
         width = self.store.embedding_dim
         padded = np.zeros((count, width), np.float32)

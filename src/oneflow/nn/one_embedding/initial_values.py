@@ -56,10 +56,12 @@ def _trunc_normal(initializer: Mapping[str, Any], counters: np.ndarray) -> np.nd
 
 
 _DISTRIBUTIONS: dict[str, Callable[[Mapping[str, Any], np.ndarray], np.ndarray]] = {
-    "constant": lambda given, counters: np.full(counters.shape, given["value"]),
-    "uniform": lambda given, counters: (
-        given["low"] + (given["high"] - given["low"]) * _uniform(counters)
+    "constant": lambda options, counters: np.full(counters.shape, options["value"]),
+    "uniform": lambda options, counters: (
+        options["low"] + (options["high"] - options["low"]) * _uniform(counters)
     ),
-    "normal": lambda given, counters: given["mean"] + given["std"] * _standard_normal(counters),
+    "normal": lambda options, counters: (
+        options["mean"] + options["std"] * _standard_normal(counters)
+    ),
     "trunc_normal": _trunc_normal,
 }

@@ -19,7 +19,7 @@ from oneflow.tensor.tensor import Tensor
 
 ReadTensor = Callable[[Values], Tensor]
 Distinct = Callable[[np.ndarray, np.ndarray | None], tuple[np.ndarray, np.ndarray, np.ndarray]]
-Found = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
+FindRows = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 
 
 class RecordedLookup:
@@ -35,7 +35,7 @@ class RecordedLookup:
         read_ids: computes the ids of a call.
         read_table_ids: computes the table of each id; None where the last dimension says it.
         distinct: returns the keys among ids, their tables, and the positions.
-        found: returns the rows of keys.
+        find_rows: returns the rows of keys.
     """
 
     def __init__(
@@ -45,10 +45,10 @@ class RecordedLookup:
         read_ids: ReadTensor,
         read_table_ids: ReadTensor | None,
         distinct: Distinct,
-        found: Found,
+        find_rows: FindRows,
     ) -> None:
         self._read_ids, self._read_table_ids = read_ids, read_table_ids
-        self._distinct, self._found = distinct, found
+        self._distinct, self._find_rows = distinct, find_rows
         replicated = None if ids.sbp is None else (BROADCAST,) * len(ids.sbp)
         self.rows_spec = spec_of((ids.numel + 1, width), float32, ids.device, replicated)
         self.positions_spec = spec_of(ids.shape, int64, ids.device, ids.sbp)
@@ -61,7 +61,7 @@ class RecordedLookup:
         tables = None if self._read_table_ids is None else self._read_table_ids(values).numpy()
         self._keys, tables, self._positions = self._distinct(ids, tables)
         return _distributed(
-            self._found(self._keys, tables, self.rows_spec.shape[0]), self.rows_spec
+            self._find_rows(self._keys, tables, self.rows_spec.shape[0]), self.rows_spec
         )
 
     def positions(self, values: Values) -> Tensor:

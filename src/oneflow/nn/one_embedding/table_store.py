@@ -170,15 +170,17 @@ class TableStore:
         return local or paths or [self.path]
 
 
-def _local_path(given: str | tuple[str, ...]) -> Path:
+def _local_path(persistent_path: str | tuple[str, ...]) -> Path:
     """Return the folder of this process.
 
     Raises:
         ValueError: there is not one folder for each process.
     """
     rank, world = cluster.rank(), cluster.world_size()
-    if isinstance(given, str):
-        return Path(os.path.abspath(given)) / f"{rank}-{world}"
-    if len(given) != world:
-        raise ValueError(f"`persistent_path` has {len(given)} folders, for {world} processes")
-    return Path(os.path.abspath(given[rank]))
+    if isinstance(persistent_path, str):
+        return Path(os.path.abspath(persistent_path)) / f"{rank}-{world}"
+    if len(persistent_path) != world:
+        raise ValueError(
+            f"`persistent_path` has {len(persistent_path)} folders, for {world} processes"
+        )
+    return Path(os.path.abspath(persistent_path[rank]))

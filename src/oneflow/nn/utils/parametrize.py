@@ -113,8 +113,8 @@ class ParametrizationList(ModuleList):
                     value = module.right_inverse(value)
         return value
 
-    def _tensors(self, found: Any) -> list[Tensor]:
-        return [found] if isinstance(found, Tensor) else list(found)
+    def _tensors(self, originals: Any) -> list[Tensor]:
+        return [originals] if isinstance(originals, Tensor) else list(originals)
 
     def _original_tensors(self) -> list[Tensor]:
         names = ["original"] if self.is_tensor else [f"original{n}" for n in range(self.count)]

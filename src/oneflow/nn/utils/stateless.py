@@ -85,13 +85,13 @@ def reparametrized(
     """
     # Modules within themselves have names without end.
     names = _names(module) if tie_weights or strict else {}
-    given = dict(parameters_and_buffers)
-    replaced = _untied(names, given) if tie_weights else given
+    tensors = dict(parameters_and_buffers)
+    replaced = _untied(names, tensors) if tie_weights else tensors
     if strict:
         _check_names(names, replaced)
     with _replaced(module, replaced) as written:
         yield
-    for name in given.keys() & written.keys():
+    for name in tensors.keys() & written.keys():
         parameters_and_buffers[name] = written[name]
 
 
@@ -165,36 +165,36 @@ def _names(module: Module) -> dict[str, Tensor]:
     }
 
 
-def _untied(names: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _untied(names: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Give the value for one name of a shared tensor to all of its names."""
-    given_for = {id(names[name]): name for name in given if name in names}
-    untied = dict(given)
+    given_for = {id(names[name]): name for name in tensors if name in names}
+    untied = dict(tensors)
     for name, tensor in names.items():
         source = given_for.get(id(tensor))
         if source is None:
             continue
-        if name in given and given[name] is not given[source]:
+        if name in tensors and tensors[name] is not tensors[source]:
             raise ValueError(
                 f"functional_call got multiple values for `{source}` and `{name}`, which are tied; "
                 "give one, or `tie_weights=False`"
             )
-        untied[name] = given[source]
+        untied[name] = tensors[source]
     return untied
 
 
-def _check_names(names: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> None:
-    unknown, missing = sorted(given.keys() - names.keys()), sorted(names.keys() - given.keys())
+def _check_names(names: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> None:
+    unknown, missing = sorted(tensors.keys() - names.keys()), sorted(names.keys() - tensors.keys())
     if unknown or missing:
         raise RuntimeError(f"functional_call: unexpected names {unknown}, missing names {missing}")
 
 
 @contextlib.contextmanager
-def _replaced(module: Module, given: Mapping[str, Tensor]) -> Iterator[dict[str, Tensor]]:
+def _replaced(module: Module, tensors: Mapping[str, Tensor]) -> Iterator[dict[str, Tensor]]:
     """Replace parameters, buffers and attributes, for a while; yields what was put there since."""
     before: list[tuple[Module, str, str, Any]] = []
     written: dict[str, Tensor] = {}
     try:
-        for path, tensor in given.items():
+        for path, tensor in tensors.items():
             prefix, _, name = path.rpartition(".")
             owner = module.get_submodule(prefix)
             before.append((owner, name, path, swap_tensor(owner, name, tensor, True)))
@@ -202,7 +202,7 @@ def _replaced(module: Module, given: Mapping[str, Tensor]) -> Iterator[dict[str,
     finally:
         for owner, name, path, tensor in reversed(before):
             last = swap_tensor(owner, name, tensor, True)
-            if last is not given[path]:
+            if last is not tensors[path]:
                 written[path] = last
 
 

@@ -78,15 +78,15 @@ def outputs_of(value: Any, name: str) -> tuple[list[Tensor], Any]:
     return tensors, structure
 
 
-def check_form(given: Any, structure: Any, name: str, what: str) -> list[Tensor]:
+def check_form(nested: Any, structure: Any, name: str, what: str) -> list[Tensor]:
     """The tensors of something that must have a structure.
 
     Raises:
         RuntimeError: it has another one.
     """
-    tensors, actual = tensors_of(given, name)
+    tensors, actual = tensors_of(nested, name)
     if actual != structure:
-        raise RuntimeError(f"{name}: {what} must have the same structure, got {given!r}")
+        raise RuntimeError(f"{name}: {what} must have the same structure, got {nested!r}")
     return tensors
 
 

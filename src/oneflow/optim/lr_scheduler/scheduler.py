@@ -289,15 +289,15 @@ def _accept_last_epoch(init: Callable) -> Callable:
 LRScheduler.__init__ = _accept_last_epoch(LRScheduler.__init__)
 
 
-def functions_of_groups(given: Any, optimizer: Optimizer, name: str = "lr_lambda") -> list[Any]:
+def functions_of_groups(functions: Any, optimizer: Optimizer, name: str = "lr_lambda") -> list[Any]:
     """One function per parameter group from one function or a list of them.
 
     Raises:
         ValueError: the list has another length.
     """
     groups = len(optimizer.param_groups)
-    if not isinstance(given, list | tuple):
-        return [given] * groups
-    if len(given) != groups:
-        raise ValueError(f"expected {groups} values for `{name}`, got {len(given)}")
-    return list(given)
+    if not isinstance(functions, list | tuple):
+        return [functions] * groups
+    if len(functions) != groups:
+        raise ValueError(f"expected {groups} values for `{name}`, got {len(functions)}")
+    return list(functions)

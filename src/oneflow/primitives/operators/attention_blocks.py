@@ -25,8 +25,8 @@ from oneflow.primitives.operators.attention_kernels import (
 )
 from oneflow.primitives.operators.lax_functions import (
     as_type,
-    kept_max,
-    kept_sum,
+    keepdim_max,
+    keepdim_sum,
     part,
     replaced,
     wide,
@@ -204,9 +204,9 @@ def _one_block(q, k, v, numbers, mask, flags, matrix, first):
     scores = _masked_scores(q, k, mask, flags, first)
     last = len(scores.shape) - 1
     # A query that sees no key gets zeros.
-    top = _finite(kept_max(scores, last))
+    top = _finite(keepdim_max(scores, last))
     powers = lax.exp(lax.sub(scores, top))
-    total = kept_sum(powers, (last,))
+    total = keepdim_sum(powers, (last,))
     lse = lax.squeeze(lax.add(lax.log(total), top), (last,))
     if flags.dropout:
         powers = powers * _kept(scores, numbers, matrix, first)
@@ -223,8 +223,8 @@ def _finite(x):
 def _softmax(scores):
     """The weights; zeros for a query that sees no key."""
     last = len(scores.shape) - 1
-    powers = lax.exp(lax.sub(scores, _finite(kept_max(scores, last))))
-    total = kept_sum(powers, (last,))
+    powers = lax.exp(lax.sub(scores, _finite(keepdim_max(scores, last))))
+    total = keepdim_sum(powers, (last,))
     return lax_functions.div(powers, replaced(total, lax.eq(total, total.dtype.type(0)), 1))
 
 
@@ -338,7 +338,7 @@ def attention_gradients(
         # Without a barrier the compiler would keep the forward pass's scores for reuse here.
         q, k, v = lax.optimization_barrier((q, k, v))
     last = len(g.shape) - 1
-    delta = kept_sum(lax.mul(wide(g), wide(result)), (last,))
+    delta = keepdim_sum(lax.mul(wide(g), wide(result)), (last,))
     if grad_lse is not None:
         # The logarithms are results too, though nobody sees them: their gradient is the scores'.
         delta = lax_functions.sub(delta, lax.expand_dims(grad_lse, (grad_lse.ndim,)))

@@ -163,7 +163,7 @@ def _has_cudnn_kernel(kernel: CudnnKernel, sizes: AttentionSizes) -> bool:
         for length, heads in ((sizes.queries, sizes.heads), (sizes.keys, sizes.groups))
     )
     try:
-        jax.eval_shape(lambda *given: jax.vjp(kernel.function(sizes, 1.0), *given)[0], q, k, k)
+        jax.eval_shape(lambda *arrays: jax.vjp(kernel.function(sizes, 1.0), *arrays)[0], q, k, k)
     except (RuntimeError, ValueError):  # `NotImplementedError` is a `RuntimeError`
         return False
     return True

@@ -27,9 +27,9 @@ barrier = primitive(
     linear=("*xs",),
 )
 barrier.gradient(
-    lambda g, wanted: [
+    lambda g, needs_input_grad: [
         None,
-        *[grad if want else None for grad, want in zip(g, wanted[1:], strict=True)],
+        *[grad if want else None for grad, want in zip(g, needs_input_grad[1:], strict=True)],
     ]
 )
 

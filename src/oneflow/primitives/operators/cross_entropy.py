@@ -17,7 +17,7 @@ from oneflow.base.dtype import float32
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.elementwise import cast, div
-from oneflow.primitives.operators.lax_functions import kept_max, kept_sum, replaced, wide
+from oneflow.primitives.operators.lax_functions import keepdim_max, keepdim_sum, replaced, wide
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
@@ -45,16 +45,16 @@ def _labels(x, target, ignore_index):
     return replaced(labels, lax.bitwise_not(not_ignored), 0), not_ignored
 
 
-def _label_weights(x, labels, kept, weight):
+def _label_weights(x, labels, is_counted, weight):
     """``w[t]`` of each sample, 0 for ignored ones."""
     if not weight:
-        return kept.astype(x.dtype)
-    return jnp.where(kept, jnp.take(weight[0], labels, mode="clip"), 0).astype(x.dtype)
+        return is_counted.astype(x.dtype)
+    return jnp.where(is_counted, jnp.take(weight[0], labels, mode="clip"), 0).astype(x.dtype)
 
 
 def _finite_top(x, dim: int):
     """The largest logit, or 0 where that is no finite number."""
-    top = kept_max(x, dim)
+    top = keepdim_max(x, dim)
     return replaced(top, lax.bitwise_not(lax.is_finite(top)), 0)
 
 
@@ -113,7 +113,7 @@ def _cross_entropy(x, target, smoothing, *weight, reduction: str, ignore_index: 
     labels, not_ignored = _labels(scores, target, ignore_index)
     label_weights = _label_weights(scores, labels, not_ignored, weight)
     top = lax.stop_gradient(_finite_top(scores, dim))
-    lse = lax.add(lax.log(kept_sum(lax.exp(lax.sub(scores, top)), (dim,))), top)
+    lse = lax.add(lax.log(keepdim_sum(lax.exp(lax.sub(scores, top)), (dim,))), top)
     losses = lax.mul(label_weights, lax.sub(lse, _at_labels(scores, labels, dim)))
     losses = replaced(losses, lax.bitwise_not(not_ignored), 0)
     if smooth:
@@ -136,7 +136,7 @@ def _cross_entropy_backward(
     scale = jnp.expand_dims(g, dim) if reduction == "none" else g
     scale = scale / jnp.sum(label_weights) if reduction == "mean" else scale
     powers = lax.exp(lax.sub(scores, _finite_top(scores, dim)))
-    share = lax.div(powers, kept_sum(powers, (dim,)))
+    share = lax.div(powers, keepdim_sum(powers, (dim,)))
     hit = lax.eq(lax.broadcasted_iota(labels.dtype, x.shape, dim), labels)
     slope = lax.mul(label_weights, lax.sub(share, hit.astype(share.dtype)))
     if smooth:
@@ -151,11 +151,11 @@ def _is_mean(attributes) -> bool:
 
 
 def _sum_of_label_weights(target, *weight, dtype, ignore_index: int):
-    kept = target != ignore_index
+    is_counted = target != ignore_index
     if not weight:
-        return jnp.sum(kept, dtype=dtype.numpy)
-    weights = jnp.take(weight[0], jnp.where(kept, target, 0), mode="clip")
-    return jnp.sum(jnp.where(kept, weights, 0), dtype=dtype.numpy)
+        return jnp.sum(is_counted, dtype=dtype.numpy)
+    weights = jnp.take(weight[0], jnp.where(is_counted, target, 0), mode="clip")
+    return jnp.sum(jnp.where(is_counted, weights, 0), dtype=dtype.numpy)
 
 
 def _label_axes(operation: Operation) -> Axes:

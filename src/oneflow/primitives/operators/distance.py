@@ -132,9 +132,13 @@ euclidean_distances_x = primitive(
 )
 
 
-def _euclidean_distances_rule(g, x, y, out, wanted):
-    dx = euclidean_distances_x(g, x, y, out) if wanted[0] else None
-    dy = euclidean_distances_x(_transposed(g), y, x, _transposed(out)) if wanted[1] else None
+def _euclidean_distances_rule(g, x, y, out, needs_input_grad):
+    dx = euclidean_distances_x(g, x, y, out) if needs_input_grad[0] else None
+    dy = (
+        euclidean_distances_x(_transposed(g), y, x, _transposed(out))
+        if needs_input_grad[1]
+        else None
+    )
     return [dx, dy]
 
 

@@ -192,12 +192,12 @@ def _index_gradient(g, indices, x_spec, dims):
     return [into, *[None] * len(indices)]
 
 
-def _index_put_gradient(g, indices, values_spec, dims, accumulate, wanted):
+def _index_put_gradient(g, indices, values_spec, dims, accumulate, needs_input_grad):
     into = g
-    if wanted[0] and not accumulate:
+    if needs_input_grad[0] and not accumulate:
         into = index_put(g, zeros_of(values_spec), *indices, dims=dims, accumulate=False)
-    values = index(g, *indices, dims=dims) if wanted[1] else None
-    return [into if wanted[0] else None, values, *[None] * len(indices)]
+    values = index(g, *indices, dims=dims) if needs_input_grad[1] else None
+    return [into if needs_input_grad[0] else None, values, *[None] * len(indices)]
 
 
 index.gradient(_index_gradient)

@@ -51,7 +51,7 @@ def count_true(x: Any, dims: tuple[int, ...] | int | None, keepdim: bool) -> Any
     return jnp.sum(x, axis=dims, keepdims=keepdim, dtype=index_dtype(*x.shape))
 
 
-def kept_sum(x: Any, dims: tuple[int, ...]) -> Any:
+def keepdim_sum(x: Any, dims: tuple[int, ...]) -> Any:
     """The sum of floats over `dims`, which count from the front and are kept with size 1."""
     return lax.expand_dims(lax.reduce_sum(x, axes=dims), dims) if dims else x
 
@@ -65,7 +65,7 @@ def sum_in(dtype: np.dtype, x: Any, dims: tuple[int, ...], keepdim: bool) -> Any
     return lax.convert_element_type(total, dtype)
 
 
-def kept_max(x: Any, dim: int) -> Any:
+def keepdim_max(x: Any, dim: int) -> Any:
     """The largest float along `dim`, which counts from the front and is kept with size 1.
 
     Along a dimension of size 0 it is ``-inf``.

@@ -71,9 +71,9 @@ def _solve(a, b):
     return lax.linalg.triangular_solve(lu, x, left_side=True, lower=False), info.astype(jnp.int32)
 
 
-def _solve_gradient(g, a, out, wanted):
+def _solve_gradient(g, a, out, needs_input_grad):
     of_b = solve(adjoint(a), g[0])[0]
-    return [neg(matmul(of_b, adjoint(out[0]))) if wanted[0] else None, of_b]
+    return [neg(matmul(of_b, adjoint(out[0]))) if needs_input_grad[0] else None, of_b]
 
 
 def _inverse(a):

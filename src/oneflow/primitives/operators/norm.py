@@ -19,7 +19,7 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators import lax_functions
 from oneflow.primitives.operators.channels_last import ChannelsLast, moved_dims
 from oneflow.primitives.operators.elementwise import add, cast, mul, rsqrt, square, sub, wide_value
-from oneflow.primitives.operators.lax_functions import as_type, kept_sum, size_in
+from oneflow.primitives.operators.lax_functions import as_type, keepdim_sum, size_in
 from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.operators.reduce import mean as mean_of, sum_to
 from oneflow.primitives.operators.rounding import hidden
@@ -45,11 +45,11 @@ def _same_rank(operation) -> ChannelsLast | None:
 def _moments(x, *, dims: tuple[int, ...]):
     """Mean and biased variance over `dims`."""
     x = lax_functions.wide(x)
-    total = kept_sum(x, dims)
+    total = keepdim_sum(x, dims)
     count = hidden(lax.broadcast(size_in(x.dtype, _count(x, dims)), total.shape))
     mean = lax.div(hidden(total), count)
     # Not x - mean: that is what the backward pass computes, and XLA would keep it all that time.
-    return mean, lax.div(hidden(kept_sum(lax.square(lax.sub(mean, x)), dims)), count)
+    return mean, lax.div(hidden(keepdim_sum(lax.square(lax.sub(mean, x)), dims)), count)
 
 
 def _moments_of_sums(x, *, dims: tuple[int, ...]):
@@ -78,13 +78,13 @@ def _moments_on_cpu(x, *, dims: tuple[int, ...]):
     of 0.50, instance norm of 4 x 32 x 56 x 56 0.14 of 0.28.
     """
     rows, along = _joined(lax_functions.wide(x), dims)
-    total = kept_sum(rows, along)
+    total = keepdim_sum(rows, along)
     count = hidden(lax.broadcast(size_in(rows.dtype, _count(x, dims)), total.shape))
     mean = materialize_array(lax.div(hidden(total), count))
     squares = materialize_array(lax.square(lax.sub(mean, rows)))
-    variance = lax.div(hidden(kept_sum(squares, along)), count)
-    kept = [1 if dim in dims else size for dim, size in enumerate(x.shape)]
-    return lax.reshape(mean, kept), lax.reshape(variance, kept)
+    variance = lax.div(hidden(keepdim_sum(squares, along)), count)
+    shape = [1 if dim in dims else size for dim, size in enumerate(x.shape)]
+    return lax.reshape(mean, shape), lax.reshape(variance, shape)
 
 
 def _joined(x, dims: tuple[int, ...]):
@@ -130,7 +130,7 @@ def _sum_to(x, shape: tuple[int, ...]):
     extra = x.ndim - len(shape)
     wide = (1,) * extra + tuple(shape)
     dims = tuple(d for d, size in enumerate(wide) if size == 1 and x.shape[d] != 1)
-    return kept_sum(x, dims).reshape(shape)
+    return keepdim_sum(x, dims).reshape(shape)
 
 
 def _normalize_gradient(dy, x, mean, variance, weight, eps, *, dims: tuple[int, ...]):
@@ -147,11 +147,11 @@ def _normalize_gradient(dy, x, mean, variance, weight, eps, *, dims: tuple[int, 
     rstd = lax.rsqrt(lax_functions.add(variance, eps))
     shared = tuple(dim for dim in dims if shape[dim] == 1)
     centered = lax_functions.sub(x, mean)
-    g_sum = kept_sum(g, shared)
-    gh_sum = lax_functions.mul(kept_sum(lax_functions.mul(g, centered), shared), rstd)
+    g_sum = keepdim_sum(g, shared)
+    gh_sum = lax_functions.mul(keepdim_sum(lax_functions.mul(g, centered), shared), rstd)
     count = size_in(x.dtype, _count(x, dims))
     g_mean, gh_mean = (
-        lax_functions.div(kept_sum(lax_functions.mul(wide, gradient_sum), dims), count)
+        lax_functions.div(keepdim_sum(lax_functions.mul(wide, gradient_sum), dims), count)
         for gradient_sum in (g_sum, gh_sum)
     )
     shift = lax_functions.mul(centered, lax_functions.mul(gh_mean, rstd))
@@ -252,8 +252,8 @@ def _normalize_gradient_on_cpu(dy, x, mean, variance, weight, eps, *, dims: tupl
         products = [lax.dot(part.reshape(-1, row.size), row) for part in (g, gh)]
         totals = [product.reshape(mean.shape) for product in products]
     else:
-        g_sum, gh_sum = kept_sum(g, shared), kept_sum(gh, shared)
-        totals = [kept_sum(lax_functions.mul(wide, part), dims) for part in (g_sum, gh_sum)]
+        g_sum, gh_sum = keepdim_sum(g, shared), keepdim_sum(gh, shared)
+        totals = [keepdim_sum(lax_functions.mul(wide, part), dims) for part in (g_sum, gh_sum)]
     g_mean, gh_mean = (lax_functions.div(total, count) for total in totals)
     shift = lax_functions.mul(centered, materialize_array(lax_functions.mul(gh_mean, rstd)))
     weighted = lax_functions.mul(wide, g)
@@ -271,16 +271,16 @@ def _are_rows(shape: tuple[int, ...], full: tuple[int, ...], dims: tuple[int, ..
     return bool(dims) and are_last and shape == expected and 0 not in full
 
 
-def _normalize_rule(g, x, mean, variance, weight, eps, dims, wanted):
+def _normalize_rule(g, x, mean, variance, weight, eps, dims, needs_input_grad):
     dx, grad_weight, grad_bias = normalize_gradient(g, x, mean, variance, weight, eps, dims=dims)
-    if wanted[4] and not _shape(weight):
+    if needs_input_grad[4] and not _shape(weight):
         grad_bias = wide_value(g)  # where it arrives it is summed to the shape of the bias
     return [
-        dx if wanted[0] else None,
+        dx if needs_input_grad[0] else None,
         None,
         None,
-        grad_weight if wanted[3] else None,
-        grad_bias if wanted[4] else None,
+        grad_weight if needs_input_grad[3] else None,
+        grad_bias if needs_input_grad[4] else None,
         None,
     ]
 
@@ -309,10 +309,10 @@ normalize_second_gradient = primitive(
 )
 
 
-def _normalize_gradient_rule(g, dy, x, weight, eps, dims, wanted):
+def _normalize_gradient_rule(g, dy, x, weight, eps, dims, needs_input_grad):
     grad_dy, dx, grad_weight = normalize_second_gradient(*g, dy, x, weight, eps, dims=dims)
     grads = [grad_dy, dx, None, None, grad_weight, None]
-    return [grad if want else None for grad, want in zip(grads, wanted, strict=True)]
+    return [grad if want else None for grad, want in zip(grads, needs_input_grad, strict=True)]
 
 
 normalize_gradient.gradient(_normalize_gradient_rule)

@@ -30,8 +30,8 @@ from oneflow.primitives.traits import UpdateRule
 pack_numbers = primitive("pack_numbers", lambda *numbers: jnp.stack(numbers), scalar="float64")
 
 
-def _gradients_of_numbers(g, numbers_spec, wanted):
-    parts = zip(unbind(g, dim=0), numbers_spec, wanted, strict=True)
+def _gradients_of_numbers(g, numbers_spec, needs_input_grad):
+    parts = zip(unbind(g, dim=0), numbers_spec, needs_input_grad, strict=True)
     return [cast(part, dtype=spec.dtype) if want else None for part, spec, want in parts]
 
 
@@ -142,11 +142,11 @@ def update_rule(
     return register
 
 
-def _gradient_of_rows(*found: Any, count: int, paddings: tuple[int, ...]) -> tuple[Any, Any]:
+def _gradient_of_rows(*pairs: Any, count: int, paddings: tuple[int, ...]) -> tuple[Any, Any]:
     """The rows of a table that were looked up, and their gradients.
 
     Args:
-        found: for each lookup, the gradient of its result and its indices.
+        pairs: for each lookup, the gradient of its result and its indices.
         count: how many rows the table has.
         paddings: for each lookup, the row that gets no gradient.
 
@@ -154,7 +154,7 @@ def _gradient_of_rows(*found: Any, count: int, paddings: tuple[int, ...]) -> tup
         Row numbers without repetition, filled up with `count`, and a gradient for each.
     """
     indices, gradients = [], []
-    for gradient, index, padding in zip(found[::2], found[1::2], paddings, strict=True):
+    for gradient, index, padding in zip(pairs[::2], pairs[1::2], paddings, strict=True):
         flat = index.reshape(-1)
         indices.append(jnp.where((flat == padding) | (flat < 0), count, flat).astype(jnp.int64))
         gradients.append(gradient.reshape(flat.shape[0], math.prod(gradient.shape[index.ndim :])))

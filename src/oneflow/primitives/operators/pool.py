@@ -294,15 +294,15 @@ def _max_pool_gradient_on_cpu(y, x, out, *, dims, kernel, stride, padding, dilat
     return windows.scatter(lambda offset: jnp.where(largest_at == number[offset], y, 0), size)
 
 
-def _tiled_choice(chosen, y, windows: Windows):
+def _tiled_choice(offset, y, windows: Windows):
     """`y` at the chosen offset of each window, zeros at the others; offsets follow their window."""
     offsets = math.prod(windows.kernel)
-    numbers = jnp.arange(offsets, dtype=chosen.dtype).reshape(windows.kernel)
+    numbers = jnp.arange(offsets, dtype=offset.dtype).reshape(windows.kernel)
     kernel_dims = [dim + 1 + index for index, dim in enumerate(windows.dims)]
     others = [dim for dim in range(y.ndim + len(kernel_dims)) if dim not in kernel_dims]
     grid = jnp.expand_dims(numbers, others)
     y = materialize_array(y)  # read once per offset
-    is_chosen = jnp.expand_dims(chosen, kernel_dims) == grid
+    is_chosen = jnp.expand_dims(offset, kernel_dims) == grid
     return jnp.where(is_chosen, jnp.expand_dims(y, kernel_dims), 0)
 
 

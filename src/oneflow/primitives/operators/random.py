@@ -22,7 +22,7 @@ from oneflow.base.dtype import DType
 from oneflow.primitives.operators.elementwise import elementwise, zeros_like
 from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.operators.philox import philox
-from oneflow.primitives.operators.shape import kept_shape
+from oneflow.primitives.operators.shape import keepdim_shape
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.shard_index import ShardIndex, global_linear_index
 from oneflow.primitives.sharding.axes import creation_axes, elementwise_axes
@@ -273,10 +273,10 @@ def _permutation(seed, stream, *, size: int, dtype: DType):
 
 def _drop_mask(x, seed, stream, p, broadcast_dims, shard):
     """The mask, which has size 1 along the dimensions `broadcast_dims`."""
-    shape = kept_shape(x.shape, broadcast_dims)
+    shape = keepdim_shape(x.shape, broadcast_dims)
     if shard is not None:
         offsets = tuple(0 if dim in broadcast_dims else at for dim, at in enumerate(shard.offsets))
-        shard = ShardIndex(kept_shape(shard.global_shape, broadcast_dims), offsets)
+        shard = ShardIndex(keepdim_shape(shard.global_shape, broadcast_dims), offsets)
     return below(random_bits(seed, stream, shape, shard)[0], p)
 
 

@@ -31,7 +31,7 @@ from oneflow.primitives.operators.lax_functions import (
 )
 from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.operators.rounding import quotient
-from oneflow.primitives.operators.shape import broadcast_to, kept_shape, reshape
+from oneflow.primitives.operators.shape import broadcast_to, keepdim_shape, reshape
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.shard_index import ShardIndex, global_index
 from oneflow.primitives.sharding.axes import Axes, free_dims, reduced_axes, sum_to_axes
@@ -41,7 +41,7 @@ from oneflow.primitives.traits import Decomposition, Positional, Precision
 
 def expanded(array, shape: tuple[int, ...], dims: tuple[int, ...]):
     """A reduction's result broadcast to the shape before the reduction."""
-    return jnp.broadcast_to(array.reshape(kept_shape(shape, dims)), shape)
+    return jnp.broadcast_to(array.reshape(keepdim_shape(shape, dims)), shape)
 
 
 def count_of(shape: tuple[int, ...], dims: tuple[int, ...]) -> int:
@@ -52,7 +52,7 @@ def count_of(shape: tuple[int, ...], dims: tuple[int, ...]) -> int:
     return count
 
 
-def kept_dims_axes(operation: Operation) -> Axes:
+def keepdim_axes(operation: Operation) -> Axes:
     """Gradients of reductions over `dims`: the dimensions that were kept may be split."""
     (out,), dims = operation.out_specs, operation.attributes["dims"]
     full = tuple(None if dim in dims else f"d{dim}" for dim in range(out.ndim))
@@ -234,12 +234,12 @@ def _extreme_gradient(g, x, out, *, dims: tuple[int, ...]):
     extreme = expanded(out, x.shape, dims)
     hits = (x == extreme) | (jnp.isnan(x) & jnp.isnan(extreme))
     count = count_true(hits, dims, keepdim=True).astype(x.dtype)
-    share = quotient(g.reshape(kept_shape(x.shape, dims)), count)
+    share = quotient(g.reshape(keepdim_shape(x.shape, dims)), count)
     return jnp.where(hits, share, jnp.zeros((), x.dtype))
 
 
 extreme_gradient = primitive(
-    "extreme_gradient", _extreme_gradient, axes=kept_dims_axes, linear=("g",)
+    "extreme_gradient", _extreme_gradient, axes=keepdim_axes, linear=("g",)
 )
 
 
@@ -265,7 +265,7 @@ def _first_index(name: str, best: Callable) -> Primitive:
         dims = range(x.ndim) if dim is None else (dim % x.ndim,)
         flat, axis = (x.reshape(-1), 0) if dim is None else (x, dims[0])
         index = best(flat, axis, index_dtype(flat.shape[axis])).astype(jnp.int64)
-        return index.reshape(kept_shape(x.shape, tuple(dims))) if keepdim else index
+        return index.reshape(keepdim_shape(x.shape, tuple(dims))) if keepdim else index
 
     return primitive(name, impl, axes=reduced_axes(is_sum=False), differentiable=False)
 
@@ -321,7 +321,7 @@ def select_along_gradient(g, out, x_spec, dim, keepdim):
     """Gradient of a reduction whose outputs are ``(values, indices)`` of picked elements."""
     values, index = g[0], out[1]
     if not keepdim and x_spec.ndim:
-        shape = kept_shape(x_spec.shape, (dim,))
+        shape = keepdim_shape(x_spec.shape, (dim,))
         values, index = reshape(values, shape=shape), reshape(index, shape=shape)
     return put_along(values, index, dim=dim, size=x_spec.shape[dim] if x_spec.ndim else 1)
 

@@ -69,15 +69,15 @@ def _plus(value, gradient):
     return value if gradient is None else value + gradient
 
 
-def _given(operands: tuple, given: tuple[bool, ...]) -> list:
+def _with_missing(operands: tuple, has_gradient: tuple[bool, ...]) -> list:
     """The first operands in full: None for each that was left out."""
     remaining = iter(operands)
-    return [*(next(remaining) if is_given else None for is_given in given), *remaining]
+    return [*(next(remaining) if is_present else None for is_present in has_gradient), *remaining]
 
 
-def _gradients_given(operation: Operation) -> Linearity:
+def _linear_in_gradients(operation: Operation) -> Linearity:
     """A backward pass is linear in the gradients that it is given, which come first."""
-    return (frozenset(range(sum(operation.attributes["given"]))),)
+    return (frozenset(range(sum(operation.attributes["has_gradient"]))),)
 
 
 def _keep(alive, new, old):
@@ -107,7 +107,7 @@ def _batch_axes(
         gradients: results of that shape.
     """
     last = len(operation.in_specs) - 1
-    first = sum(operation.attributes.get("given", ()))
+    first = sum(operation.attributes.get("has_gradient", ()))
     has_lengths = not operation.in_specs[last].dtype.is_floating_point
 
     def names(spec: TensorSpec, is_state: bool, is_lengths: bool = False) -> Names:
@@ -164,9 +164,9 @@ def _lstm(loop, input_part, h0, c0, weight, *rest, reverse: bool = False, extra:
 
 
 def _lstm_backward(
-    loop, *operands, given: tuple[bool, ...], reverse: bool = False, extra: bool = False
+    loop, *operands, has_gradient: tuple[bool, ...], reverse: bool = False, extra: bool = False
 ):
-    g_h, g_c, g_into, h0, c0, weight, hs, cs, into, *rest = _given(operands, given)
+    g_h, g_c, g_into, h0, c0, weight, hs, cs, into, *rest = _with_missing(operands, has_gradient)
     projection, lengths = _options(tuple(rest), extra)
     i, f, g, o = _lstm_gate_values(into)
     tanh_cs = jnp.tanh(cs)
@@ -209,14 +209,22 @@ lstm_backward = primitive(
     "lstm_backward",
     functools.partial(_lstm_backward, _LOOP),
     axes=lambda operation: _batch_axes(operation, states=(0, 1), gradients=(1, 2)),
-    linear=_gradients_given,
+    linear=_linear_in_gradients,
 )
 
 
 def _lstm_gradient(g, h0, c0, weight, rest, out, reverse, extra):
-    is_given, present = _present_gradients(g)
+    has_gradient, present = _present_gradients(g)
     grads = lstm_backward(
-        *present, h0, c0, weight, *out, *rest, given=is_given, reverse=reverse, extra=extra
+        *present,
+        h0,
+        c0,
+        weight,
+        *out,
+        *rest,
+        has_gradient=has_gradient,
+        reverse=reverse,
+        extra=extra,
     )
     return [*grads, *[None] * (4 + len(rest) - len(grads))]
 
@@ -257,9 +265,9 @@ def _gru(loop, input_part, h0, weight, *rest, reverse: bool = False, extra: bool
 
 
 def _gru_backward(
-    loop, *operands, given: tuple[bool, ...], reverse: bool = False, extra: bool = False
+    loop, *operands, has_gradient: tuple[bool, ...], reverse: bool = False, extra: bool = False
 ):
-    g_h, g_gate_values, h0, weight, hs, gate_values, *rest = _given(operands, given)
+    g_h, g_gate_values, h0, weight, hs, gate_values, *rest = _with_missing(operands, has_gradient)
     bias, lengths = _options(tuple(rest), extra)
     states = _shifted(h0, hs, reverse)
     r, z, n, hidden_n = jnp.split(gate_values, 4, -1)
@@ -300,14 +308,14 @@ gru_backward = primitive(
     "gru_backward",
     functools.partial(_gru_backward, _LOOP),
     axes=lambda operation: _batch_axes(operation, states=(0,), gradients=(1,)),
-    linear=_gradients_given,
+    linear=_linear_in_gradients,
 )
 
 
 def _gru_gradient(g, h0, weight, rest, out, reverse, extra):
-    is_given, present = _present_gradients(g)
+    has_gradient, present = _present_gradients(g)
     grads = gru_backward(
-        *present, h0, weight, *out, *rest, given=is_given, reverse=reverse, extra=extra
+        *present, h0, weight, *out, *rest, has_gradient=has_gradient, reverse=reverse, extra=extra
     )
     return [*grads, *[None] * (3 + len(rest) - len(grads))]
 

@@ -93,11 +93,11 @@ def _positions(x: jax.Array, *, compare: Callable, axis: int) -> jax.Array:
 
     if x.size // length < _MIN_WIDTH and length > _SHORT_LOOP:
         wide = lax.broadcast_in_dim(positions, rows.shape, (0,))
-        found = lax.associative_scan(later, (rows, wide))[1]
+        last = lax.associative_scan(later, (rows, wide))[1]
     else:
         first = rows[0], jnp.zeros(rows.shape[1:], positions.dtype)
-        found = loops.scan(step, first, (rows, positions))[1]
-    return jnp.moveaxis(found, 0, axis)
+        last = loops.scan(step, first, (rows, positions))[1]
+    return jnp.moveaxis(last, 0, axis)
 
 
 def _equation(name: str, function: Callable, dtype_of: Callable, **defaults: Any) -> Any:

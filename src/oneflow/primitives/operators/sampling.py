@@ -206,8 +206,8 @@ _SMALL_MEAN = 10.0
 _MAX_COUNT = 150
 
 
-def _search(level: jax.Array, first: jax.Array, ratio: Callable, wanted: jax.Array) -> jax.Array:
-    """The smallest count whose cumulated probability reaches `level`, where `wanted`; else 0.
+def _search(level: jax.Array, first: jax.Array, ratio: Callable, is_active: jax.Array) -> jax.Array:
+    """The smallest count whose cumulated probability reaches `level`, where `is_active`; else 0.
 
     ``ratio(k)`` is the probability of `k` divided by that of ``k - 1``, `first` that of 0.
     """
@@ -227,14 +227,16 @@ def _search(level: jax.Array, first: jax.Array, ratio: Callable, wanted: jax.Arr
         jnp.zeros((), np.float64),
         first,
         first,
-        wanted & (level > first),
+        is_active & (level > first),
         jnp.zeros_like(level),
     )
     return loops.while_loop(is_running, body, start)[4]
 
 
-def _sample_until_accepted(draw: Callable, make_proposal: Callable, wanted: jax.Array) -> jax.Array:
-    """The first accepted proposal at each element, where `wanted`; else 0.
+def _sample_until_accepted(
+    draw: Callable, make_proposal: Callable, is_active: jax.Array
+) -> jax.Array:
+    """The first accepted proposal at each element, where `is_active`; else 0.
 
     ``draw(attempt)`` gives random words; ``make_proposal(u, v)`` takes uniform numbers in
     [-1/2, 1/2) and (0, 1] and returns a count and whether it is accepted.
@@ -253,12 +255,12 @@ def _sample_until_accepted(draw: Callable, make_proposal: Callable, wanted: jax.
         count = jnp.where(active & accepted, proposal, count)
         return attempt + 1, active & ~accepted, count
 
-    start = (jnp.zeros((), jnp.int64), wanted, jnp.zeros(wanted.shape, np.float64))
+    start = (jnp.zeros((), jnp.int64), is_active, jnp.zeros(is_active.shape, np.float64))
     return loops.while_loop(is_running, body, start)[2]
 
 
 # Hoermann: "The transformed rejection method for generating Poisson random variables" (1993).
-def _sample_large_poisson(draw, rate, wanted):
+def _sample_large_poisson(draw, rate, is_active):
     root = jnp.sqrt(rate)
     b = 0.931 + 2.53 * root
     a = -0.059 + 0.02483 * b
@@ -274,7 +276,7 @@ def _sample_large_poisson(draw, rate, wanted):
         possible = (count >= 0) & ((edge >= 0.013) | (v <= edge))
         return count, ((edge >= 0.07) & (v <= accept_bound)) | (possible & is_accepted)
 
-    return _sample_until_accepted(draw, make_proposal, wanted)
+    return _sample_until_accepted(draw, make_proposal, is_active)
 
 
 def _poisson(rate, seed, stream, *, shard: ShardIndex | None = None):
@@ -356,7 +358,7 @@ random_gamma.gradient(
 
 
 # Hoermann: "The generation of binomial random variates" (1993), for p at most 1/2.
-def _sample_large_binomial(draw, total_count, p, wanted):
+def _sample_large_binomial(draw, total_count, p, is_active):
     root = jnp.sqrt(total_count * p * (1 - p))
     b = 1.15 + 2.53 * root
     a = -0.0873 + 0.0248 * b + 0.01 * p
@@ -376,7 +378,7 @@ def _sample_large_binomial(draw, total_count, p, wanted):
         is_accepted = ratio <= log_binomial + (inside - mode) * logit
         return count, possible & (((edge >= 0.07) & (v <= accept_bound)) | is_accepted)
 
-    return _sample_until_accepted(draw, make_proposal, wanted)
+    return _sample_until_accepted(draw, make_proposal, is_active)
 
 
 def _binomial(count, prob, seed, stream, *, shard: ShardIndex | None = None):

@@ -188,21 +188,23 @@ slice_update = primitive(
 )
 
 
-def _slice_update_gradient(g, starts, values_spec, dims, steps, wanted):
+def _slice_update_gradient(g, starts, values_spec, dims, steps, needs_input_grad):
     sizes = tuple(values_spec.shape[dim] for dim in dims)
     into = (
         slice_update(g, zeros_of(values_spec), *starts, dims=dims, steps=steps)
-        if wanted[0]
+        if needs_input_grad[0]
         else None
     )
-    values = slice_(g, *starts, dims=dims, sizes=sizes, steps=steps) if wanted[1] else None
+    values = (
+        slice_(g, *starts, dims=dims, sizes=sizes, steps=steps) if needs_input_grad[1] else None
+    )
     return [into, values, *[None] * len(starts)]
 
 
 slice_update.gradient(_slice_update_gradient)
 
 
-def kept_shape(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:
+def keepdim_shape(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:
     """`shape` with size 1 in `dims`."""
     return tuple(1 if dim in dims else size for dim, size in enumerate(shape))
 
@@ -215,7 +217,7 @@ def _select(x, *indices, dims: tuple[int, ...]):
     start = [jnp.zeros((), jnp.int64)] * x.ndim
     for dim, index in zip(dims, indices, strict=True):
         start[dim] = index
-    return lax.squeeze(lax.dynamic_slice(x, start, kept_shape(x.shape, dims)), dims)
+    return lax.squeeze(lax.dynamic_slice(x, start, keepdim_shape(x.shape, dims)), dims)
 
 
 def _write_select(base, new, *indices, dims):
@@ -270,7 +272,7 @@ def _select_update(x, values, *indices, dims: tuple[int, ...]):
     start = [jnp.zeros((), jnp.int64)] * x.ndim
     for dim, index in zip(dims, indices, strict=True):
         start[dim] = index
-    return lax.dynamic_update_slice(x, values.reshape(kept_shape(x.shape, dims)), start)
+    return lax.dynamic_update_slice(x, values.reshape(keepdim_shape(x.shape, dims)), start)
 
 
 def _select_update_axes(operation) -> Axes:
@@ -284,9 +286,13 @@ select_update = primitive(
 )
 
 
-def _select_update_gradient(g, indices, values_spec, dims, wanted):
-    into = select_update(g, zeros_of(values_spec), *indices, dims=dims) if wanted[0] else None
-    values = select(g, *indices, dims=dims) if wanted[1] else None
+def _select_update_gradient(g, indices, values_spec, dims, needs_input_grad):
+    into = (
+        select_update(g, zeros_of(values_spec), *indices, dims=dims)
+        if needs_input_grad[0]
+        else None
+    )
+    values = select(g, *indices, dims=dims) if needs_input_grad[1] else None
     return [into, values, *[None] * len(indices)]
 
 
@@ -297,10 +303,10 @@ concat = primitive(
 )
 
 
-def _concat_gradient(g, xs_spec, dim, wanted):
+def _concat_gradient(g, xs_spec, dim, needs_input_grad):
     sizes = tuple(spec.shape[dim] for spec in xs_spec)
     parts = split(g, sizes=sizes, dim=dim)
-    return [part if want else None for part, want in zip(parts, wanted, strict=True)]
+    return [part if want else None for part, want in zip(parts, needs_input_grad, strict=True)]
 
 
 concat.gradient(_concat_gradient)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
-from oneflow.primitives.operators.lax_functions import as_type, kept_max, kept_sum, wide
+from oneflow.primitives.operators.lax_functions import as_type, keepdim_max, keepdim_sum, wide
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.shard_index import ShardIndex, global_index
 from oneflow.primitives.sharding.axes import elementwise_axes, free_dims
@@ -17,17 +17,17 @@ from oneflow.primitives.traits import Positional, Precision
 
 def _shifted(x, dim: int):
     x = wide(x)
-    return lax.sub(x, kept_max(x, dim))
+    return lax.sub(x, keepdim_max(x, dim))
 
 
 def _softmax(x, *, dim: int):
     powers = lax.exp(_shifted(x, dim))
-    return as_type(lax.div(powers, kept_sum(powers, (dim,))), x.dtype)
+    return as_type(lax.div(powers, keepdim_sum(powers, (dim,))), x.dtype)
 
 
 def _log_softmax(x, *, dim: int):
     shifted = _shifted(x, dim)
-    total = kept_sum(lax.exp(shifted), (dim,))
+    total = keepdim_sum(lax.exp(shifted), (dim,))
     return as_type(lax.sub(shifted, lax.log(total)), x.dtype)
 
 
@@ -39,13 +39,13 @@ log_softmax = primitive(
 
 def _softmax_backward(g, out, *, dim: int):
     weights, grad = wide(out), wide(g)
-    total = kept_sum(lax.mul(grad, weights), (dim,))
+    total = keepdim_sum(lax.mul(grad, weights), (dim,))
     return as_type(lax.mul(weights, lax.sub(grad, total)), out.dtype)
 
 
 def _log_softmax_backward(g, out, *, dim: int):
     grad = wide(g)
-    share = lax.mul(lax.exp(wide(out)), kept_sum(grad, (dim,)))
+    share = lax.mul(lax.exp(wide(out)), keepdim_sum(grad, (dim,)))
     return as_type(lax.sub(grad, share), out.dtype)
 
 

@@ -62,8 +62,8 @@ def _searchsorted(sequence, values, *, right: bool, dtype: DType):
     """The index at which each of `values` is inserted into the last dimension of `sequence`."""
     side = "right" if right else "left"
 
-    def search(row, wanted):
-        return loops.searchsorted(row, wanted, side=side)
+    def search(row, values):
+        return loops.searchsorted(row, values, side=side)
 
     if sequence.ndim == 1:
         return search(sequence, values).astype(dtype.numpy)

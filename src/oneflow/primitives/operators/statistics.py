@@ -33,7 +33,7 @@ from oneflow.primitives.operators.reduce import (
     count_of,
     expanded,
     extreme_gradient,
-    kept_dims_axes,
+    keepdim_axes,
     mean,
     reduction_gradient_axes,
     select_along,
@@ -42,7 +42,7 @@ from oneflow.primitives.operators.reduce import (
     sum_,
 )
 from oneflow.primitives.operators.rounding import quotient
-from oneflow.primitives.operators.shape import kept_shape
+from oneflow.primitives.operators.shape import keepdim_shape
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.axes import Axes, reduced_axes
 from oneflow.primitives.traits import Decomposition, Precision
@@ -142,8 +142,8 @@ std = primitive(
     decomposition=Decomposition(_std_of_sums),
     precision=Precision.FULL_OFF_CPU,
 )
-_var_x = primitive("var_gradient", _var_gradient, axes=kept_dims_axes, linear=("g", "x"))
-_std_x = primitive("std_gradient", _std_gradient, axes=kept_dims_axes, linear=("g", "x"))
+_var_x = primitive("var_gradient", _var_gradient, axes=keepdim_axes, linear=("g", "x"))
+_std_x = primitive("std_gradient", _std_gradient, axes=keepdim_axes, linear=("g", "x"))
 var.gradient(x=lambda g, x, dims, correction: _var_x(g, x, dims=dims, correction=correction))
 std.gradient(
     x=lambda g, x, out, dims, correction: _std_x(g, x, out, dims=dims, correction=correction)
@@ -218,7 +218,7 @@ def _argsort(x, dim: int):
 
 def _index_at_rank(x, dim: int, rank):
     order = _argsort(x, dim)
-    rank = jnp.broadcast_to(jnp.asarray(rank, order.dtype), kept_shape(x.shape, (dim,)))
+    rank = jnp.broadcast_to(jnp.asarray(rank, order.dtype), keepdim_shape(x.shape, (dim,)))
     return jnp.take_along_axis(order, rank, axis=dim)
 
 
@@ -257,7 +257,7 @@ def _mode_index(ranking: Ranking, x, dim: int):
     position = lax.broadcasted_iota(index_dtype(x.shape[dim]), x.shape, dim)
     fresh = jnp.concatenate(
         [
-            jnp.ones(kept_shape(x.shape, (dim,)), bool),
+            jnp.ones(keepdim_shape(x.shape, (dim,)), bool),
             lax.slice_in_dim(values, 1, None, axis=dim)
             != lax.slice_in_dim(values, 0, -1, axis=dim),
         ],
@@ -322,7 +322,7 @@ def _quantile(
         rank = jnp.where(numbers < size, size - 1, rank)
     result = _at_rank(partial(_at_places, ranking, vectors), rank, interpolation)
     if keepdim:
-        reduced_shape = (1,) * x.ndim if dim is None else kept_shape(x.shape, (dim % x.ndim,))
+        reduced_shape = (1,) * x.ndim if dim is None else keepdim_shape(x.shape, (dim % x.ndim,))
         result = result.reshape(q.shape + reduced_shape)
     return result
 

@@ -180,17 +180,17 @@ unfold = primitive(
 unfold_update = primitive("unfold_update", _unfold_update, axes=_unfold_axes, linear=("x values",))
 
 
-def _unfold_update_gradient(g, values_spec, dim, size, step, accumulate, wanted):
+def _unfold_update_gradient(g, values_spec, dim, size, step, accumulate, needs_input_grad):
     where = {"dim": dim, "size": size, "step": step}
     base = g
-    if wanted[0] and not accumulate:
+    if needs_input_grad[0] and not accumulate:
         base = unfold_update(g, zeros_of(values_spec), **where, accumulate=False)
-    values = unfold(g, **where) if wanted[1] else None
+    values = unfold(g, **where) if needs_input_grad[1] else None
     if values is not None and not accumulate and step < size:
         strides = [None] * g.spec.ndim
         strides[dim] = step
         values = keep_last(values, strides=(*strides, 1))
-    return [base if wanted[0] else None, values]
+    return [base if needs_input_grad[0] else None, values]
 
 
 unfold.gradient(
@@ -250,15 +250,17 @@ as_strided = primitive(
 as_strided_update = primitive("as_strided_update", _as_strided_update, linear=("x values",))
 
 
-def _as_strided_update_gradient(g, values_spec, shape, strides, offset, accumulate, wanted):
+def _as_strided_update_gradient(
+    g, values_spec, shape, strides, offset, accumulate, needs_input_grad
+):
     where = {"shape": shape, "strides": strides, "offset": offset}
     base = g
-    if wanted[0] and not accumulate:
+    if needs_input_grad[0] and not accumulate:
         base = as_strided_update(g, zeros_of(values_spec), **where, accumulate=False)
-    values = as_strided(g, **where) if wanted[1] else None
+    values = as_strided(g, **where) if needs_input_grad[1] else None
     if values is not None and not accumulate and has_repeats(shape, strides):
         values = keep_last(values, strides=strides)
-    return [base if wanted[0] else None, values]
+    return [base if needs_input_grad[0] else None, values]
 
 
 as_strided.gradient(

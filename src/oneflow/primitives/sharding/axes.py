@@ -104,13 +104,13 @@ def _attributes_of(operation: Operation) -> Mapping[str, Any]:
 
 
 def _with_attributes(
-    primitive: Primitive, given: Mapping[str, Any], inner: dict[str, Any]
+    primitive: Primitive, attributes: Mapping[str, Any], inner: dict[str, Any]
 ) -> dict[str, Any]:
     """The attributes of a primitive, where `inner` are those that `_attributes_of` finds."""
     if primitive.vjp_of is None:
         return inner
-    forward = _with_attributes(primitive.vjp_of, dict(given["attributes"]), inner)
-    return {**given, "attributes": tuple(forward.items())}
+    forward = _with_attributes(primitive.vjp_of, dict(attributes["attributes"]), inner)
+    return {**attributes, "attributes": tuple(forward.items())}
 
 
 AxisRule = Callable[[Operation], Axes | None]
@@ -404,5 +404,5 @@ def _vjp_axes(operation: Operation) -> Axes | None:
     if axes is None or forward.primitive.traits.positional is not None:
         return None
     gradients = [axes.outputs[position] for position in operation.attributes["outputs"]]
-    results = tuple(axes.inputs[position] for position in operation.attributes["wanted"])
+    results = tuple(axes.inputs[position] for position in operation.attributes["argnums"])
     return Axes((*axes.inputs, *gradients), results, axes.sizes, axes.global_attributes)

@@ -22,7 +22,7 @@ class Collective(NamedTuple):
         kind: ``"all-reduce"``, ``"reduce-scatter"``, ``"all-gather"`` or ``"all-to-all"``.
         axes: the dimensions of the mesh.
         group: how many devices take part in each exchange.
-        given: bytes of what each device puts in, padding included.
+        operand_bytes: bytes of what each device puts in, padding included.
         sent: bytes that each device sends, with the ring or pairwise algorithms.
         path: SBP from the beginning of the conversion until after this exchange.
         staged: bytes of copies: shares are sent as one piece each, and those of a dimension that is
@@ -32,7 +32,7 @@ class Collective(NamedTuple):
     kind: str
     axes: tuple[int, ...]
     group: int
-    given: int
+    operand_bytes: int
     sent: float
     path: tuple[NdSbp, ...]
     staged: int = 0
@@ -65,17 +65,17 @@ def _collectives(
         new = _collective(edge, shape, itemsize, hierarchy)._replace(path=path)
         is_consecutive = index and edges[index - 1].is_collective and collectives
         if is_consecutive and new.kind == collectives[-1].kind == "all-reduce":
-            merged = _all_reduce(collectives[-1].axes + new.axes, new.given, hierarchy)
+            merged = _all_reduce(collectives[-1].axes + new.axes, new.operand_bytes, hierarchy)
             collectives[-1] = merged._replace(path=path)
         else:
             collectives.append(new)
     return tuple(collectives)
 
 
-def _all_reduce(axes: tuple[int, ...], given: int, hierarchy: Sizes) -> Collective:
+def _all_reduce(axes: tuple[int, ...], nbytes: int, hierarchy: Sizes) -> Collective:
     """All-reduces of the same over several dimensions of the mesh are one."""
     group = math.prod(hierarchy[axis] for axis in axes)
-    return Collective("all-reduce", axes, group, given, 2 * given * (group - 1) / group, ())
+    return Collective("all-reduce", axes, group, nbytes, 2 * nbytes * (group - 1) / group, ())
 
 
 def _collective(edge: BoxingEdge, shape: Sizes, itemsize: int, hierarchy: Sizes) -> Collective:

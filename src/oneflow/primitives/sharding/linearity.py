@@ -85,17 +85,14 @@ def _vjp_linearity(operation: Operation) -> Linearity:
     and its gradient in one of the set does not depend on the set. So gradients in operands of two
     such sets, as those of both factors of a product, are linear in the two together.
     """
-    wanted_positions = frozenset(operation.attributes["wanted"])
+    argnums = frozenset(operation.attributes["argnums"])
     cotangents = frozenset(range(operation.attributes["inputs"], len(operation.in_specs)))
     sets = linear_operands(forward_operation(operation))
-    others = [linear_set for linear_set in sets if not linear_set & wanted_positions]
+    others = [linear_set for linear_set in sets if not linear_set & argnums]
     pairs = [
         first | second
         for first, second in itertools.combinations(sets, 2)
-        if not first & second
-        and first & wanted_positions
-        and second & wanted_positions
-        and wanted_positions <= first | second
+        if not first & second and first & argnums and second & argnums and argnums <= first | second
     ]
     return (cotangents, *others, *pairs)
 

@@ -65,14 +65,14 @@ class SignatureSpace:
         self._axes = axes_of(operation)
         self.groups = _groups(operation, self._axes)
 
-    def signature(self, chosen: Sequence[Choices]) -> Signature:
+    def signature(self, choices_by_group: Sequence[Choices]) -> Signature:
         """The signature that these choices for each group make."""
         operation = self.operation
         broadcast = operation.device.broadcast
         inputs = [broadcast] * len(operation.in_specs)
         outputs = [broadcast] * len(operation.out_specs)
         counts: dict[str, int] = {}
-        for group, choices in zip(self.groups, chosen, strict=True):
+        for group, choices in zip(self.groups, choices_by_group, strict=True):
             for position in group.inputs:
                 inputs[position] = self.input_sbp(choices, position)
             for position in group.outputs:
@@ -301,9 +301,9 @@ def _output_signature(axes: Axes | None, choice: Choice, position: int) -> Sbp:
     return PARTIAL_SUM if _is_reduced(axes, choice, position) else BROADCAST
 
 
-def _is_new_split(axis: int, given: Sequence[NdSbp | None], wanted: Sequence[NdSbp]) -> bool:
+def _is_new_split(axis: int, current: Sequence[NdSbp | None], target: Sequence[NdSbp]) -> bool:
     """Return whether a whole operand is split along an axis, and no operand was split so before."""
-    pairs = [(a[axis], b[axis]) for a, b in zip(given, wanted, strict=True) if a is not None]
+    pairs = [(a[axis], b[axis]) for a, b in zip(current, target, strict=True) if a is not None]
     splits = [(a, b) for a, b in pairs if isinstance(b, Split)]
     return any(a is BROADCAST for a, _ in splits) and not any(a is b for a, b in splits)
 

@@ -26,7 +26,7 @@ class _Level:
     def __init__(self) -> None:
         self._variables = Variables((), (), "forward_ad", hooks=False)
         self._tangents: list[Tensor] = []
-        self._given: dict[int, tuple[ref[Tensor], int, Tensor]] = {}
+        self._duals: dict[int, tuple[ref[Tensor], int, Tensor]] = {}
         self._recording = self._variables.transforming()
         self._recording.__enter__()
 
@@ -41,13 +41,13 @@ class _Level:
         self._variables.tensors.append(variable)
         self._tangents.append(tangent)
         dual = variable.clone()  # which may be written to, as what a leaf is not
-        self._given[id(dual)] = ref(dual), dual._version, tangent
+        self._duals[id(dual)] = ref(dual), dual._version, tangent
         return dual
 
     def unpacked(self, tensor: Tensor) -> UnpackedDualTensor:
         """A tensor without its tangent, and that."""
         variables = self._variables
-        dual, version, tangent = self._given.get(id(tensor), (None, 0, None))
+        dual, version, tangent = self._duals.get(id(tensor), (None, 0, None))
         if dual is not None and dual() is tensor and tensor._version == version:
             (primal,) = variables.finished((tensor,))
             variables.enable()

@@ -118,8 +118,8 @@ class DeviceMesh:
 
     def get_coordinate(self) -> list[int] | None:
         """Return where this rank is in the grid; None if it is not in it."""
-        found = np.argwhere(self._grid == get_rank())
-        return found[0].tolist() if len(found) else None
+        coordinates = np.argwhere(self._grid == get_rank())
+        return coordinates[0].tolist() if len(coordinates) else None
 
     def get_rank(self) -> int:
         """Return the rank of this process in the job."""
@@ -146,16 +146,16 @@ class DeviceMesh:
 
     def __getitem__(self, names: str | tuple[str, ...]) -> DeviceMesh:
         """Return the part of the mesh along some dimensions in which this rank is."""
-        chosen = (names,) if isinstance(names, str) else tuple(names)
-        dimensions = [self._dimension(name) for name in chosen]
+        dim_names = (names,) if isinstance(names, str) else tuple(names)
+        dimensions = [self._dimension(name) for name in dim_names]
         coordinate = self.get_coordinate() or [0] * self.ndim
         entry = tuple(
             slice(None) if dimension in dimensions else coordinate[dimension]
             for dimension in range(self.ndim)
         )
-        kept = sorted(dimensions)
-        part = np.transpose(self._grid[entry], [kept.index(d) for d in dimensions])
-        return DeviceMesh(self.device_type, part, mesh_dim_names=chosen)
+        order = sorted(dimensions)
+        part = np.transpose(self._grid[entry], [order.index(d) for d in dimensions])
+        return DeviceMesh(self.device_type, part, mesh_dim_names=dim_names)
 
     def _flatten(self, mesh_dim_name: str | None = None) -> DeviceMesh:
         """Return the same ranks in one dimension."""

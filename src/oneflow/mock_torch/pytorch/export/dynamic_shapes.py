@@ -102,7 +102,7 @@ class ArgumentShape:
     dtype: Any
     sizes: tuple[Any, ...]
 
-    def check(self, tensor: Any, found: dict[str, int]) -> None:
+    def check(self, tensor: Any, sizes_by_name: dict[str, int]) -> None:
         """Check a tensor, and keep the sizes that have names.
 
         Raises:
@@ -126,8 +126,11 @@ class ArgumentShape:
             elif size < expected.min or (expected.max is not None and size > expected.max):
                 limits = f"{expected.min} <= {place} <= {expected.max}"
                 raise AssertionError(f"Guard failed: {limits}, got {size}")
-            elif isinstance(expected, Dim) and found.setdefault(expected.__name__, size) != size:
-                first_size = f"{found[expected.__name__]}, the size of {expected.__name__}"
+            elif (
+                isinstance(expected, Dim)
+                and sizes_by_name.setdefault(expected.__name__, size) != size
+            ):
+                first_size = f"{sizes_by_name[expected.__name__]}, the size of {expected.__name__}"
                 raise AssertionError(f"Guard failed: {place} == {first_size}, got {size}")
 
 
@@ -143,7 +146,7 @@ class ArgumentValue:
     path: str
     value: Any
 
-    def check(self, value: Any, found: dict[str, int]) -> None:
+    def check(self, value: Any, sizes_by_name: dict[str, int]) -> None:
         """Check a value, as `ArgumentShape.check` does a tensor.
 
         Raises:
@@ -215,11 +218,17 @@ def _by_argument(bound: Mapping[str, Any], dynamic_shapes: Any) -> dict[str, Any
     return dict(zip(bound, dynamic_shapes, strict=True))
 
 
-def _conditions(path: str, value: Any, given: Any) -> Iterator[ArgumentShape | ArgumentValue]:
+def _conditions(
+    path: str, value: Any, dynamic_shapes: Any
+) -> Iterator[ArgumentShape | ArgumentValue]:
     for place, leaf in tree_flatten_with_path(value)[0]:
         name = path + "".join(str(key) for key in place)
         if isinstance(leaf, Tensor):
-            sizes = given.of(leaf) if isinstance(given, ShapesCollection) else _at(given, place)
+            sizes = (
+                dynamic_shapes.of(leaf)
+                if isinstance(dynamic_shapes, ShapesCollection)
+                else _at(dynamic_shapes, place)
+            )
             yield ArgumentShape(name, leaf.dtype, _sizes(name, leaf, sizes))
         else:
             yield ArgumentValue(name, leaf)
@@ -233,11 +242,13 @@ def _at(tree: Any, place: Sequence[Any]) -> Any:
     return tree
 
 
-def _sizes(path: str, tensor: Tensor, given: Any) -> tuple[Any, ...]:
+def _sizes(path: str, tensor: Tensor, dynamic_shape: Any) -> tuple[Any, ...]:
     sizes: list[Any] = list(tensor.shape)
-    if given is None:
+    if dynamic_shape is None:
         return tuple(sizes)
-    members = given.items() if isinstance(given, Mapping) else enumerate(given)
+    members = (
+        dynamic_shape.items() if isinstance(dynamic_shape, Mapping) else enumerate(dynamic_shape)
+    )
     for index, member in members:
         if isinstance(member, Dim) or (isinstance(member, Hint) and member.is_dynamic):
             sizes[index] = member

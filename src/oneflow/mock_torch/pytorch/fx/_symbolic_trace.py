@@ -52,9 +52,9 @@ def _assert_is_none(value: Any, msg: str) -> None:
 
 
 def _proxies_in(*values: Any) -> list[Proxy]:
-    found: list[Proxy] = []
-    map_aggregate(list(values), lambda x: found.append(x) if isinstance(x, Proxy) else x)
-    return found
+    proxies: list[Proxy] = []
+    map_aggregate(list(values), lambda x: proxies.append(x) if isinstance(x, Proxy) else x)
+    return proxies
 
 
 def _recording(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -201,11 +201,11 @@ class Tracer(TracerBase):
         """Return the function to call, and its arguments, symbolic ones in the place of values."""
         parameters = list(inspect.signature(root_fn).parameters.values())
         values: dict[str, Any] = {parameters[0].name: self.root} if is_module else {}
-        given = concrete_args or {}
+        constants = concrete_args or {}
         for member in parameters[len(values) :]:
-            if member.name in given:
-                values[member.name] = given[member.name]
-                self._specialize(member, given[member.name], f"{member.name}_1")
+            if member.name in constants:
+                values[member.name] = constants[member.name]
+                self._specialize(member, constants[member.name], f"{member.name}_1")
             else:
                 values[member.name] = self._symbolic_argument(member, member.name)
         if all(member.kind in _POSITIONAL for member in parameters):

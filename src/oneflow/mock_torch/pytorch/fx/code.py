@@ -173,12 +173,12 @@ class _Writer:
 
 def last_uses(graph: Any) -> dict[Node, list[Node]]:
     """Return which values a node is the last to use."""
-    found: dict[Node, list[Node]] = {}
+    nodes_by_last_user: dict[Node, list[Node]] = {}
     used: set[Node] = set()
     for node in reversed(graph.nodes):
-        found[node] = [member for member in node.all_input_nodes if member not in used]
-        used.update(found[node])
-    return found
+        nodes_by_last_user[node] = [member for member in node.all_input_nodes if member not in used]
+        used.update(nodes_by_last_user[node])
+    return nodes_by_last_user
 
 
 def _parameter(writer: _Writer, node: Node) -> str:

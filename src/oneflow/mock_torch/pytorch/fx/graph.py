@@ -260,12 +260,12 @@ class Graph:
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
         """Erase nodes whose values nothing uses; returns whether there were any."""
         is_kept = is_impure_node or Node.is_impure
-        found = False
+        has_changed = False
         for node in reversed(self.nodes):
             if not node.users and node.op not in ("placeholder", "output") and not is_kept(node):
                 self.erase_node(node)
-                found = True
-        return found
+                has_changed = True
+        return has_changed
 
     def lint(self) -> None:
         """Check that nodes have names of their own, and come before those that use them.

@@ -99,11 +99,11 @@ def export(model: Any, args: Any = (), f: Any = None, **options: Any) -> ONNXPro
         value = options.pop(name, accepted[0])
         if not any(value == choice for choice in accepted):
             raise_missing("torch.onnx.export", f"`{name}` must be {accepted[0]}, got {value!r}")
-    kept = {name: value for name, value in options.items() if name not in _WITHOUT_EFFECT}
+    effective = {name: value for name, value in options.items() if name not in _WITHOUT_EFFECT}
     arguments = args if isinstance(args, tuple) else (args,)
     if f is not None and not hasattr(f, "write"):
-        return flow.onnx.export(model, arguments, f, **kept)
-    program = ONNXProgram(flow.onnx.export(model, arguments, **kept))
+        return flow.onnx.export(model, arguments, f, **effective)
+    program = ONNXProgram(flow.onnx.export(model, arguments, **effective))
     if f is None:
         return program
     f.write(program.model_proto.SerializeToString())

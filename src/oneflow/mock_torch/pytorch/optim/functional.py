@@ -86,25 +86,25 @@ def _functional(
     """Make the function of one optimizer."""
     by_argument = dict(entry.split("=") for entry in states.split())
     signature = _signature(by_argument, flags, options)
-    chosen = [*options.split(), *(flag for flag in flags.split() if flag in _BOOLEAN_OPTIONS)]
+    names = [*options.split(), *(flag for flag in flags.split() if flag in _BOOLEAN_OPTIONS)]
 
     def function(*args: Any, **kwargs: Any) -> None:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        given = bound.arguments
+        arguments = bound.arguments
         for option in _UNSUPPORTED:
-            if given.get(option):
+            if arguments.get(option):
                 raise NotImplementedError(
                     f"`{name}`: `{option}` must be {signature.parameters[option].default}, "
-                    f"got {given[option]!r}; `torch.optim.{kind.__name__}` has more"
+                    f"got {arguments[option]!r}; `torch.optim.{kind.__name__}` has more"
                 )
         # Aliases: parameters may have a history, and have no gradient of their own to be replaced.
-        aliases = [parameter.detach() for parameter in given["params"]]
-        kept = [(p, g) for p, g in zip(aliases, given["grads"], strict=True) if g is not None]
-        for parameter, gradient in kept:
+        aliases = [parameter.detach() for parameter in arguments["params"]]
+        pairs = [(p, g) for p, g in zip(aliases, arguments["grads"], strict=True) if g is not None]
+        for parameter, gradient in pairs:
             parameter.grad = gradient
-        optimizer = kind(aliases, **_options(given, chosen))
-        lists = {entry: given[argument] for argument, entry in by_argument.items()}
+        optimizer = kind(aliases, **_options(arguments, names))
+        lists = {entry: arguments[argument] for argument, entry in by_argument.items()}
         optimizer.state.update(
             {p: _read_states(optimizer, lists, index) for index, p in enumerate(aliases)}
         )

@@ -55,13 +55,13 @@ def _checked(options: StateDictOptions | None, submodules: Any = None) -> StateD
 
 def _name(model: Module, name: str) -> str:
     """The name of a tensor without the steps into what `DistributedDataParallel` wraps."""
-    kept = []
+    steps = []
     module: Module | None = model
     for step in name.split("."):
         if not isinstance(module, DistributedDataParallel):
-            kept.append(step)
+            steps.append(step)
         module = None if module is None else module._modules.get(step)
-    return ".".join(kept)
+    return ".".join(steps)
 
 
 def _names(model: Module) -> dict[int, str]:
@@ -121,8 +121,8 @@ def set_model_state_dict(
     return model.load_state_dict(state, strict=options.strict)
 
 
-def _optimizers(given: Optimizer | Iterable[Optimizer]) -> list[Optimizer]:
-    return [given] if isinstance(given, Optimizer) else list(given)
+def _optimizers(optimizers: Optimizer | Iterable[Optimizer]) -> list[Optimizer]:
+    return [optimizers] if isinstance(optimizers, Optimizer) else list(optimizers)
 
 
 def _make_states(optimizer: Optimizer) -> None:

@@ -45,7 +45,7 @@ from oneflow.mock_torch.pytorch.distributed.fsdp.states import (
     optimizer_state_to_load,
     register_state_hooks,
 )
-from oneflow.mock_torch.pytorch.distributed.fsdp.wrap import wrap_children, wrap_chosen
+from oneflow.mock_torch.pytorch.distributed.fsdp.wrap import wrap_children, wrap_modules
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
 from oneflow.optim.optimizer import Optimizer
@@ -138,7 +138,7 @@ class FullyShardedDataParallel(nn.Module):
             "ignored_states": ignored_states,
             "device_mesh": device_mesh,
         }
-        skipped, kept = _ignored(ignored_modules, ignored_states)
+        skipped, ignored_parameters = _ignored(ignored_modules, ignored_states)
         if auto_wrap_policy is not None:
             self._wrap_below(module, auto_wrap_policy, skipped, options)
         self.sharding_strategy = sharding_strategy or ShardingStrategy.FULL_SHARD
@@ -149,17 +149,17 @@ class FullyShardedDataParallel(nn.Module):
         self._settings = StateDictSettings()
         self._has_full_params = False
         own = list(_unwrapped_modules(module, skipped))
-        self._split(own, kept, device_mesh, sync_module_states)
+        self._split(own, ignored_parameters, device_mesh, sync_module_states)
         self._convert_buffers(own)
         register_state_hooks(self)
 
     def _split(
-        self, unwrapped: list[Module], kept: set[Parameter], mesh: DeviceMesh | None, copies: bool
+        self, modules: list[Module], ignored: set[Parameter], mesh: DeviceMesh | None, copies: bool
     ) -> None:
         layout = self._layout(mesh)
         if copies:
-            _copy_buffers(unwrapped, layout)
-        places = {x: where for x, where in places_of(unwrapped).items() if x not in kept}
+            _copy_buffers(modules, layout)
+        places = {x: where for x, where in places_of(modules).items() if x not in ignored}
         self._gathered = WrappedParameters(places, layout, self._precision(), self._reshard())
         units = self.fsdp_modules(self)
         for unit in units:
@@ -171,13 +171,13 @@ class FullyShardedDataParallel(nn.Module):
     ) -> None:
         precision = options["mixed_precision"]
         classes = () if precision is None else tuple(precision._module_classes_to_ignore)
-        kept = [part for part in module.modules() if classes and isinstance(part, classes)]
-        wrap_chosen(
+        ignored_parts = [part for part in module.modules() if classes and isinstance(part, classes)]
+        wrap_modules(
             module,
-            {part: {**options, "mixed_precision": None} for part in kept if part not in skipped},
+            {x: {**options, "mixed_precision": None} for x in ignored_parts if x not in skipped},
             FullyShardedDataParallel,
         )
-        for part in kept:
+        for part in ignored_parts:
             _keep_precision(part)
         wrapped = {part for wrapper in self.fsdp_modules(module) for part in wrapper.modules()}
         wrap_children(module, policy, FullyShardedDataParallel, skipped | wrapped, options)
@@ -196,13 +196,13 @@ class FullyShardedDataParallel(nn.Module):
         return Layout(ranks, self.sharding_strategy is not ShardingStrategy.NO_SHARD)
 
     def _reshard(self) -> bool:
-        kept = (*_WITHOUT_COPIES, ShardingStrategy.NO_SHARD)
-        return self.sharding_strategy not in kept
+        unresharded = (*_WITHOUT_COPIES, ShardingStrategy.NO_SHARD)
+        return self.sharding_strategy not in unresharded
 
     def _precision(self) -> Precision:
-        chosen = self.mixed_precision
-        inputs = chosen.param_dtype if chosen.cast_forward_inputs else None
-        return Precision(chosen.param_dtype, chosen.reduce_dtype, inputs)
+        policy = self.mixed_precision
+        inputs = policy.param_dtype if policy.cast_forward_inputs else None
+        return Precision(policy.param_dtype, policy.reduce_dtype, inputs)
 
     def _convert_buffers(self, modules: list[Module]) -> None:
         dtype = self.mixed_precision.buffer_dtype
@@ -461,9 +461,9 @@ def _ignored(
     modules: Iterable[nn.Module] | None, states: Iterable[Any] | None
 ) -> tuple[set[Module], set[Parameter]]:
     """Modules and parameters that stay as they are."""
-    given = [*(modules or ()), *(states or ())]
-    skipped = {part for item in given if isinstance(item, Module) for part in item.modules()}
-    return skipped, {item for item in given if isinstance(item, Parameter)}
+    ignored = [*(modules or ()), *(states or ())]
+    skipped = {part for item in ignored if isinstance(item, Module) for part in item.modules()}
+    return skipped, {item for item in ignored if isinstance(item, Parameter)}
 
 
 def _unwrapped_modules(module: Module, skipped: set[Module]) -> Iterator[Module]:

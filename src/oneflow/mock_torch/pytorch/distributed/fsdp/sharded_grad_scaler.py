@@ -64,8 +64,8 @@ class ShardedGradScaler(GradScaler):
         else:
             count = flag.float().reshape(1)
         all_reduce(count, group=self.process_group)
-        is_found = self._found[optimizer] = count[0] > 0
-        return is_found
+        has_infinite = self._found_inf[optimizer] = count[0] > 0
+        return has_infinite
 
 
 __all__ = ["ShardedGradScaler"]

@@ -131,9 +131,9 @@ def optimizer_state_to_load(
         group: the ranks that get the state where only the first one has it.
     """
     if getattr(settings.optim_state_dict_config, "rank0_only", False):
-        given = [named]
-        broadcast_object_list(given, group_ranks(group)[0], group)
-        named = given[0]
+        objects = [named]
+        broadcast_object_list(objects, group_ranks(group)[0], group)
+        named = objects[0]
     is_local = settings.state_dict_type is StateDictType.LOCAL_STATE_DICT
     saved = optimizer.state_dict()
     numbers = _numbers(model, optimizer, saved)

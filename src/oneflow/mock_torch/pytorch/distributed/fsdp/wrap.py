@@ -73,7 +73,7 @@ class CustomPolicy(_Policy):
     def _run_policy(
         self, root_module: Module, ignored_modules: set[Module], root_kwargs: Options
     ) -> dict[Module, Options]:
-        chosen = {}
+        options_by_module = {}
         for module in root_module.modules():
             answer = False if module in ignored_modules else self._lambda_fn(module)
             if not isinstance(answer, bool | dict):
@@ -81,8 +81,11 @@ class CustomPolicy(_Policy):
                     f"`lambda_fn` must return False, True or a dict of options, got {answer!r}"
                 )
             if answer:
-                chosen[module] = {**root_kwargs, **(answer if isinstance(answer, dict) else {})}
-        return chosen
+                options_by_module[module] = {
+                    **root_kwargs,
+                    **(answer if isinstance(answer, dict) else {}),
+                }
+        return options_by_module
 
 
 def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
@@ -202,18 +205,18 @@ def wrap_children(
         options: options of the wrapper.
     """
     if isinstance(policy, _Policy):
-        chosen = policy._run_policy(root, ignored, options)
-        chosen.pop(root, None)
-        wrap_chosen(root, chosen, wrapper)
+        options_by_module = policy._run_policy(root, ignored, options)
+        options_by_module.pop(root, None)
+        wrap_modules(root, options_by_module, wrapper)
     else:
         _recursive_wrap(
             root, policy, partial(wrapper, **options), ignored, set(), only_wrap_children=True
         )
 
 
-def wrap_chosen(
+def wrap_modules(
     root: Module,
-    chosen: dict[Module, Options],
+    options_by_module: dict[Module, Options],
     wrapper: Callable[..., Module],
     done: dict[Module, Module] | None = None,
 ) -> None:
@@ -221,7 +224,7 @@ def wrap_chosen(
 
     Args:
         root: the module.
-        chosen: the modules that are wrapped, with the options of each.
+        options_by_module: the modules that are wrapped, with the options of each.
         wrapper: what wraps a module.
         done: modules that have been visited, and what takes their place.
     """
@@ -230,8 +233,10 @@ def wrap_chosen(
         if child is None:
             continue
         if child not in done:
-            wrap_chosen(child, chosen, wrapper, done)
-            done[child] = wrapper(child, **chosen[child]) if child in chosen else child
+            wrap_modules(child, options_by_module, wrapper, done)
+            done[child] = (
+                wrapper(child, **options_by_module[child]) if child in options_by_module else child
+            )
         root._modules[name] = done[child]
 
 

@@ -95,8 +95,8 @@ def signatures(placements: Sequence[Placement] | None, mesh: DeviceMesh) -> list
     Raises:
         NotImplementedError: a reduction other than the sum, or a strided split.
     """
-    chosen = [Replicate()] * mesh.ndim if placements is None else list(placements)
-    return [_signature(placement) for placement in chosen]
+    mesh_placements = [Replicate()] * mesh.ndim if placements is None else list(placements)
+    return [_signature(placement) for placement in mesh_placements]
 
 
 def _signature(placement: Placement) -> Sbp:

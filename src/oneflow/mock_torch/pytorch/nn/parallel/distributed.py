@@ -149,8 +149,8 @@ class DistributedDataParallel(nn.Module, Joinable):
         return self._replica.is_averaging
 
     @require_backward_grad_sync.setter
-    def require_backward_grad_sync(self, wanted: bool) -> None:
-        self._replica.is_averaging = wanted
+    def require_backward_grad_sync(self, is_required: bool) -> None:
+        self._replica.is_averaging = is_required
 
     def no_sync(self) -> AbstractContextManager[None]:
         """Accumulate gradients without averaging them; the next backward pass outside averages."""

@@ -15,7 +15,7 @@ from oneflow.program.ir import Instruction, Program
 _MAX_ELEMENTS = 1 << 26
 
 
-class KnownValues:
+class ConstantValues:
     """The values of a program that can be computed before it runs.
 
     Args:
@@ -40,34 +40,34 @@ class KnownValues:
         """The number that all elements of a value are; None if it is not known to be one."""
         producer = self._producers.get(number)
         if producer is not None and producer.operation.primitive in (full_float, full_integer):
-            given = self._numbers.get(producer.operands[0])
+            scalar = self._numbers.get(producer.operands[0])
         else:
-            given = self._numbers.get(number)
-        if not isinstance(given, (int, float)):
+            scalar = self._numbers.get(number)
+        if not isinstance(scalar, (int, float)):
             return None
         with np.errstate(over="ignore"):
-            return float(np.asarray(given).astype(self._specs[number].dtype.numpy))
+            return float(np.asarray(scalar).astype(self._specs[number].dtype.numpy))
 
     def array(self, number: int) -> np.ndarray | None:
         """A value as an array; None if it is not known, or large."""
-        found: dict[int, Any] = {}
-        return np.asarray(found[number]) if self._compute(number, found) else None
+        arrays: dict[int, Any] = {}
+        return np.asarray(arrays[number]) if self._compute(number, arrays) else None
 
-    def _compute(self, number: int, found: dict[int, Any]) -> bool:
-        """Compute a value and what it comes from into `found`; return whether that is possible."""
+    def _compute(self, number: int, arrays: dict[int, Any]) -> bool:
+        """Compute a value and what it comes from into `arrays`; return whether that is possible."""
         spec = self._specs[number]
         if number in self._numbers:
-            found[number] = np.asarray(self._numbers[number], spec.dtype.numpy)
-        if number in found:
+            arrays[number] = np.asarray(self._numbers[number], spec.dtype.numpy)
+        if number in arrays:
             return True
         producer = self._producers.get(number)
         if producer is None or spec.numel > _MAX_ELEMENTS or not _is_pure(producer):
             return False
-        if not all(self._compute(operand, found) for operand in producer.operands):
+        if not all(self._compute(operand, arrays) for operand in producer.operands):
             return False
         operation = producer.operation
-        results = operation.evaluate_unsharded(*[found[n] for n in producer.operands])
-        found.update(
+        results = operation.evaluate_unsharded(*[arrays[n] for n in producer.operands])
+        arrays.update(
             zip(producer.results, (results,) if operation.single else results, strict=True)
         )
         return True
