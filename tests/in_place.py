@@ -29,12 +29,12 @@ def enabled() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def asking() -> Iterator[None]:
-    """Let functions in PyTorch's place ask subclasses in a block, and then not ask as before."""
+def overrides_enabled() -> Iterator[None]:
+    """Let functions in PyTorch's place call overrides in a block, and then none as before."""
     first, waiting = subclasses.FIRST_SUBCLASS, list(subclasses.FIRST_SUBCLASS.waiting)
     before = [(copy, copy.__code__, copy.__kwdefaults__) for copy in waiting]
     existed = first.exists
-    subclasses.begin_asking()
+    subclasses.enable_overrides()
     try:
         yield
     finally:

@@ -13,13 +13,13 @@ import torch
 from torch import fx as torch_fx
 
 import oneflow as flow
-from tests.in_place import asking, enabled, in_place_of
+from tests.in_place import enabled, in_place_of, overrides_enabled
 
 
 @pytest.fixture(autouse=True, scope="module")
 def symbolic_values():
     """Let functions ask symbolic values, and give other tests functions that do not."""
-    with asking():
+    with overrides_enabled():
         yield
 
 

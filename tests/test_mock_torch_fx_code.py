@@ -14,7 +14,7 @@ import torch
 from torch.fx.passes.shape_prop import ShapeProp
 
 import oneflow as flow
-from tests.in_place import asking, in_place_of
+from tests.in_place import in_place_of, overrides_enabled
 
 FRAMEWORKS = (torch, in_place_of("torch"))
 Pair = namedtuple("Pair", "first second")
@@ -23,7 +23,7 @@ Pair = namedtuple("Pair", "first second")
 @pytest.fixture(autouse=True, scope="module")
 def symbolic_values():
     """Let functions ask symbolic values, and give other tests functions that do not."""
-    with asking():
+    with overrides_enabled():
         yield
 
 

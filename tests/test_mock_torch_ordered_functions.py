@@ -14,7 +14,7 @@ import torch
 
 import oneflow as flow
 from oneflow.mock_torch.positional_order import ORDERS
-from tests.in_place import asking, in_place_of
+from tests.in_place import in_place_of, overrides_enabled
 
 ORDERED = [
     (module, name)
@@ -38,7 +38,7 @@ def test_ordered_functions_are_pickled(module, name):
 @pytest.mark.parametrize("name", MODULES)
 def test_functions_that_ask_are_pickled(name):
     module = in_place_of(name)
-    with asking():
+    with overrides_enabled():
         for function in list(vars(module).values()):
             if inspect.isfunction(function) and function.__module__.startswith("oneflow."):
                 _assert_pickled(function)

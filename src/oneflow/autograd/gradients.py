@@ -193,7 +193,7 @@ def backward(
         raise RuntimeError("`inputs` argument to `backward` cannot be empty.")
     for tensor in targets:
         tensor.retain_grad()  # changes nothing for leaves
-    backward_pass(roots, keep_graph=keep, create_graph=create_graph, targets=edges, deposit=True)
+    backward_pass(roots, keep_graph=keep, create_graph=create_graph, targets=edges, accumulate=True)
 
 
 def grad(

@@ -13,13 +13,13 @@ import numpy as np
 
 from oneflow.functional.shape.concat import stack
 from oneflow.module.parameter import Parameter
-from oneflow.tensor.subclasses import asking
+from oneflow.tensor.subclasses import overridable
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
 _NUMBER_KINDS = "biufcV"
 # Subclasses say how they are stacked.
-_stack = asking(stack)
+_stack = overridable(stack)
 Functions = dict[Any, Callable[..., Any]]
 #: Functions that users have given for samples of a type, or of a tuple of types: each makes a batch
 #: of samples, and takes this dictionary as `collate_fn_map`.

@@ -66,7 +66,7 @@ def backward_pass(
     keep_graph: bool,
     create_graph: bool,
     targets: Sequence[Edge] | None = None,
-    deposit: bool = False,
+    accumulate: bool = False,
     hooks: bool = True,
 ) -> list[Value | None]:
     """Propagate gradients from `roots`.
@@ -75,16 +75,16 @@ def backward_pass(
         roots: ``(edge, gradient)`` pairs to start from.
         keep_graph: keep saved values for another pass.
         create_graph: record this pass, so that its results can be differentiated.
-        targets: collect the gradients of these edges and give nothing to the leaves; None deposits
-            into the leaves.
-        deposit: give those of `targets` that are leaves their gradients, in place of collecting.
+        targets: collect the gradients of these edges and give nothing to the leaves; None
+            accumulates into the leaves.
+        accumulate: give those of `targets` that are leaves their gradients, in place of collecting.
         hooks: run the hooks on nodes.
 
     Returns:
         One gradient (or None) per target.
     """
     walk = _Walk(keep_graph, targets, [node for (node, _), _ in roots], hooks)
-    walk.deposits = deposit
+    walk.accumulates = accumulate
     before = MODE.enabled
     depth = _passes.depth + 1
     if depth > FREE_PASSES:
@@ -97,7 +97,7 @@ def backward_pass(
         walk.run()
         while _passes.at_end and _passes.depth == 1:  # an action may ask for others
             for action, also_without_leaves in _passes.take().items():
-                if targets is None or deposit or also_without_leaves:
+                if targets is None or accumulate or also_without_leaves:
                     action()
     finally:
         MODE.enabled = before
@@ -114,7 +114,7 @@ class _Walk:
 
     Attributes:
         collected: the gradients that have arrived at the targets.
-        deposits: the nodes of targets run, too, so that leaves get their gradients.
+        accumulates: the nodes of targets run, too, so that leaves get their gradients.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class _Walk:
         self._received: dict[Node, list[Value | None]] = {}
         self._queue: list[tuple[int, Node]] = []
         self.collected: dict[Edge, Value] = {}
-        self.deposits = False
+        self.accumulates = False
 
     def send(self, node: Node, index: int, grad: Value) -> None:
         """Add `grad` to what has arrived for output `index` of `node`."""
@@ -186,7 +186,7 @@ class _Walk:
 
     def _is_needed(self, node: Node, grads: list[Value | None]) -> bool:
         """Keep the gradients asked for, and return whether the node runs."""
-        if self.deposits:
+        if self.accumulates:
             has_hooks = node.hooks is not None and bool(node.hooks.before or node.hooks.after)
             return self._useful[node] or node.is_leaf_node or has_hooks
         for index, grad in enumerate(grads):

@@ -47,20 +47,20 @@ class RetainedGradient:
 
     Attributes:
         owner: weak reference to the tensor.
-        deposit: called with the tensor and the gradient.
+        accumulate: called with the tensor and the gradient.
     """
 
-    __slots__ = ("deposit", "owner")
+    __slots__ = ("accumulate", "owner")
 
-    def __init__(self, owner: Any, deposit: Callable[[Any, Value], None]) -> None:
+    def __init__(self, owner: Any, accumulate: Callable[[Any, Value], None]) -> None:
         self.owner = ref(owner)
-        self.deposit = deposit
+        self.accumulate = accumulate
 
     def __call__(self, grad: Any) -> None:
         """Give the owner the complete gradient, if it still exists."""
         owner = self.owner()
         if owner is not None:
-            self.deposit(owner, UNWRAP.value(grad))
+            self.accumulate(owner, UNWRAP.value(grad))
 
 
 def move_retained_gradient(owner: Any, old: Value, new: Value) -> None:

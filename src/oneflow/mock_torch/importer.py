@@ -23,10 +23,10 @@ from oneflow.base.suggestions import UnknownAttributeError
 from oneflow.mock_torch.modules import MODULE_IN_PLACE
 from oneflow.mock_torch.paths import HOMES
 from oneflow.mock_torch.pickle_paths import pickle_by_path, pickle_names
-from oneflow.mock_torch.placeholder import Placeholder, asks_by_name, placeholder_for
+from oneflow.mock_torch.placeholder import Placeholder, is_lookup_by_name, placeholder_for
 from oneflow.mock_torch.positional_order import order_functions
 from oneflow.mock_torch.pytorch import version
-from oneflow.tensor.subclasses import asking
+from oneflow.tensor.subclasses import overridable
 
 EXTENSIONS = "oneflow.mock_torch.pytorch"
 _FUNCTIONS = "oneflow.functional"
@@ -65,15 +65,15 @@ class ModuleWrapper(ModuleType):
         order_functions(name, vars(self))
         pickle_names(name, {key: vars(self)[key] for key in _names_in(extension)})
         self.__all__ = [key for key in dir(self) if not key.startswith("_")]
-        self._ask_subclasses()
+        self._make_overridable()
 
-    def _ask_subclasses(self) -> None:
-        """Let functions of tensors ask subclasses, if there will be some, how to compute them."""
+    def _make_overridable(self) -> None:
+        """Replace functions of tensors by copies that call overrides of subclasses."""
         for name, value in vars(self).items():
             if inspect.isfunction(value) and inspect.unwrap(value).__module__.startswith(
                 _FUNCTIONS
             ):
-                vars(self)[name] = function = asking(value)
+                vars(self)[name] = function = overridable(value)
                 if self.__name__.startswith("torch"):
                     pickle_by_path(function, self.__name__, name)
 
@@ -90,7 +90,8 @@ class ModuleWrapper(ModuleType):
                 return getattr(module, name)
         else:
             if name.startswith("__") or not _exists(f"{self.__name__}.{name}"):
-                if _IMPORTER.lazy and not name.startswith("__") and asks_by_name(sys._getframe(1)):
+                is_special = name.startswith("__")
+                if _IMPORTER.lazy and not is_special and is_lookup_by_name(sys._getframe(1)):
                     return placeholder_for(f"{self.__name__}.{name}", _IMPORTER.verbose)
                 raise MissingNameError(
                     f"{self._home}.{name} is not implemented", name, lambda: dir(self)

@@ -7,7 +7,7 @@ import sys
 from types import FrameType, ModuleType
 from typing import Any
 
-_ASKING = frozenset({"LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM", "IMPORT_NAME"})
+_LOOKUPS = frozenset({"LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM", "IMPORT_NAME"})
 
 
 class Placeholder(ModuleType):
@@ -70,18 +70,18 @@ def placeholder_for(name: str, verbose: bool) -> Placeholder:
     return Placeholder(name, verbose)
 
 
-def asks_by_name(frame: FrameType) -> bool:
+def is_lookup_by_name(frame: FrameType) -> bool:
     """Test if a frame reads an attribute, in place of calling `hasattr` or `getattr`.
 
     Example:
         >>> import sys
-        >>> from oneflow.mock_torch.placeholder import asks_by_name
+        >>> from oneflow.mock_torch.placeholder import is_lookup_by_name
         >>> class Asked:
         ...     def __getattr__(self, name):
-        ...         if not asks_by_name(sys._getframe(1)):
+        ...         if not is_lookup_by_name(sys._getframe(1)):
         ...             raise AttributeError(name)
         ...         return name
         >>> Asked().grad, hasattr(Asked(), "grad")
         ('grad', False)
     """
-    return dis.opname[frame.f_code.co_code[frame.f_lasti]] in _ASKING
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]] in _LOOKUPS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oneflow.tensor.subclasses import call_as_it_is
+from oneflow.tensor.subclasses import disabled_torch_function
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import alias_storage, unwrap
 
@@ -23,7 +23,7 @@ class Buffer(Tensor):
     """
 
     persistent: bool
-    __torch_function__ = staticmethod(call_as_it_is)
+    __torch_function__ = staticmethod(disabled_torch_function)
 
     def __new__(cls, data: Tensor | None = None, persistent: bool = True) -> Buffer:
         data = Tensor() if data is None else data

@@ -10,7 +10,7 @@ from oneflow.base.placement import DeviceOrSharding
 from oneflow.functional.creation.options import choose_device, new_shape
 from oneflow.primitives.operators.creation import zeros
 from oneflow.tensor.composed import ComposedTensor
-from oneflow.tensor.subclasses import call_as_it_is
+from oneflow.tensor.subclasses import disabled_torch_function
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import device_or_sharding, import_array
 from oneflow.tensor.views import alias_storage, unwrap
@@ -31,7 +31,7 @@ class Parameter(Tensor):
         (True, True)
     """
 
-    __torch_function__ = staticmethod(call_as_it_is)
+    __torch_function__ = staticmethod(disabled_torch_function)
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         if data is None:

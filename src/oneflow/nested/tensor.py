@@ -151,25 +151,6 @@ class NestedTensor(ComposedTensor):
 
     # --- autograd: a nested tensor's gradient is that of its values
 
-    def requires_grad_(self, requires_grad: bool = True) -> NestedTensor:
-        """Ask for the gradient of the values, or stop asking."""
-        values = self._parts.values
-        if requires_grad != values.requires_grad:
-            # Detach the values: they may be another tensor's, too.
-            own = values.detach() if values.is_leaf else values
-            self._parts = replace(self._parts, values=own.requires_grad_(requires_grad))
-        return self
-
-    @property
-    def grad(self) -> NestedTensor | None:
-        """The gradient, of the same shapes."""
-        values = self._parts.values.grad
-        return None if values is None else self.with_values(values)
-
-    @grad.setter
-    def grad(self, value: NestedTensor | None) -> None:
-        self._parts.values.grad = None if value is None else value._parts.values
-
     def retain_grad(self) -> None:
         """Keep the gradient although the tensor is no leaf."""
         self._parts.values.retain_grad()
@@ -191,10 +172,6 @@ class NestedTensor(ComposedTensor):
     def with_values(self, values: Tensor) -> NestedTensor:
         """Return a tensor of components of the same shapes."""
         return nested(replace(self._parts, values=values))
-
-    def detach(self) -> NestedTensor:
-        """Return the tensor without its history."""
-        return self.with_values(self._parts.values.detach())
 
     # --- copies
 

@@ -197,36 +197,11 @@ class SparseTensor(ComposedTensor):
         index = stack(unravel_index(keys, sizes)) if sizes else parts.index[0][:, : keys.shape[0]]
         return sparse(replace(parts, index=(index,), values=values, coalesced=True))
 
-    # --- autograd: a sparse tensor's gradient is that of its values
-
-    def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
-        """Ask for the gradient of the values, or stop asking."""
-        values = self._parts.values
-        if requires_grad != values.requires_grad:
-            # Detach the values: they may be another tensor's, too.
-            own = values.detach() if values.is_leaf else values
-            self._parts = replace(self._parts, values=own.requires_grad_(requires_grad))
-        return self
-
-    @property
-    def grad(self) -> SparseTensor | None:
-        """The gradient, at the same positions."""
-        values = self._parts.values.grad
-        return None if values is None else sparse(replace(self._parts, values=values))
-
-    @grad.setter
-    def grad(self, value: SparseTensor | None) -> None:
-        self._parts.values.grad = None if value is None else value._parts.values
-
     def with_values(self, values: Tensor) -> SparseTensor:
         """Return a tensor with other values at the same positions, and on their device."""
         index = tuple(positions.to(values.device) for positions in self._parts.index)
         size = Size((*self.shape[: self.sparse_dim()], *values.shape[1:]))
         return sparse(replace(self._parts, index=index, values=values, size=size))
-
-    def detach(self) -> SparseTensor:
-        """Return the tensor without its history."""
-        return self.with_values(self._parts.values.detach())
 
     # --- copies
 

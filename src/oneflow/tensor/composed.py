@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.layout import Layout
-from oneflow.tensor.subclasses import call_as_it_is
+from oneflow.tensor.subclasses import disabled_torch_function
 from oneflow.tensor.tensor import Tensor
 
 
@@ -21,7 +22,7 @@ class ComposedTensor(Tensor):
 
     _parts: Any
 
-    __torch_function__ = staticmethod(call_as_it_is)
+    __torch_function__ = staticmethod(disabled_torch_function)
 
     @property
     def _elements(self) -> Tensor:
@@ -32,7 +33,7 @@ class ComposedTensor(Tensor):
         """The form in which the values are placed."""
         return self._parts.layout
 
-    def with_values(self, values: Tensor) -> ComposedTensor:
+    def with_values(self, values: Tensor) -> Self:
         """Return a tensor of other values in the same places."""
         raise NotImplementedError
 
@@ -69,6 +70,29 @@ class ComposedTensor(Tensor):
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Ask for the gradient of the values, or stop asking."""
+        values = self._elements
+        if requires_grad != values.requires_grad:
+            # Detach the values: they may be another tensor's, too.
+            leaf = values.detach() if values.is_leaf else values
+            self._parts = replace(self._parts, values=leaf.requires_grad_(requires_grad))
+        return self
+
+    @property
+    def grad(self) -> Self | None:
+        """The gradient, whose values are in the same places."""
+        values = self._elements.grad
+        return None if values is None else self.with_values(values)
+
+    @grad.setter
+    def grad(self, value: Self | None) -> None:
+        self._elements.grad = None if value is None else value._elements
+
+    def detach(self) -> Self:
+        """Return the tensor without its history."""
+        return self.with_values(self._elements.detach())
 
     @property
     def is_leaf(self) -> bool:

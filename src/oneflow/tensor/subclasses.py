@@ -1,9 +1,8 @@
-"""Subclasses of tensors, whose methods ask ``__torch_function__`` how they are computed.
+"""Subclasses of tensors: their ``__torch_function__`` overrides functions and methods.
 
-Functions ask other objects that have the method, too, once there is a class that is asked.
-
-A subclass of its own gets methods in the place of `Tensor`'s, which ask its class; tensors
-themselves, and parameters, do not ask and pay nothing.
+A subclass of a user gets copies of `Tensor`'s methods that call its override. Functions call the
+overrides of their arguments once a class with one exists (`FIRST_SUBCLASS`). Tensors themselves,
+and parameters, have no override and pay nothing.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 
 T = TypeVar("T", bound=Tensor)
-# Python's own protocol of objects, and copies, which are made as of any tensor.
-_NOT_ASKED = {"as_subclass"} | {
+# Methods of Python's own protocols, and of copies, which are made as of any tensor.
+_NEVER_OVERRIDDEN = {"as_subclass"} | {
     f"__{name}__"
     for names in (
         "init new init_subclass torch_function dict class annotations hash repr format str dir",
@@ -36,11 +35,11 @@ _VIEWS = ("T", "mT", "H", "mH", "real", "imag", "data")
 
 
 class FirstSubclass:
-    """The first class that is asked, if there is one, and the functions that wait for it.
+    """The state of overrides: a class with one exists, or functions wait for the first.
 
     Attributes:
-        exists: there is one.
-        waiting: the functions.
+        exists: a class with an override exists.
+        waiting: the functions, which call no override yet.
     """
 
     def __init__(self) -> None:
@@ -51,13 +50,13 @@ class FirstSubclass:
 FIRST_SUBCLASS = FirstSubclass()
 
 
-class _Asking(threading.local):
-    """The switch for methods of subclasses; off inside calls of `__torch_function__`."""
+class _OverrideSwitch(threading.local):
+    """The switch of overrides in this thread; off inside calls of `__torch_function__`."""
 
     is_on = True
 
 
-_asking = _Asking()
+_switch = _OverrideSwitch()
 
 
 class DisableTorchFunctionSubclass:
@@ -76,52 +75,52 @@ class DisableTorchFunctionSubclass:
     """
 
     def __enter__(self) -> None:
-        self._before, _asking.is_on = _asking.is_on, False
+        self._before, _switch.is_on = _switch.is_on, False
 
     def __exit__(self, *exception: object) -> None:
-        _asking.is_on = self._before
+        _switch.is_on = self._before
 
 
 def _types_of(values: Iterable[Any]) -> tuple[type, ...]:
-    """The classes of arguments that are asked, each once; of lists and tuples, of their items."""
+    """The classes with an override among arguments and the items of lists and tuples, each once."""
     flat = [
         item
         for value in values
         for item in (value if isinstance(value, list | tuple) else (value,))
     ]
-    return tuple(dict.fromkeys(type(item) for item in flat if asks(type(item))))
+    return tuple(dict.fromkeys(type(item) for item in flat if has_override(type(item))))
 
 
-def asks(kind: type) -> bool:
-    """Return whether functions, and methods if it is one of tensors, ask a class."""
+def has_override(kind: type) -> bool:
+    """Return whether a class overrides functions of its objects by ``__torch_function__``."""
     if kind is Tensor:
         return False
     function: Any = getattr(kind, "__torch_function__", None)
     return function is not None and not hasattr(
-        getattr(function, "__func__", function), "asks_nothing"
+        getattr(function, "__func__", function), "is_disabled"
     )
 
 
-def begin_asking() -> None:
-    """Let functions ask: there is a class that is asked."""
+def enable_overrides() -> None:
+    """Let functions call overrides from now on: a class with one exists."""
     FIRST_SUBCLASS.exists = True
     while FIRST_SUBCLASS.waiting:
         copy = FIRST_SUBCLASS.waiting.pop()
-        _let_ask(copy, copy)
+        _enable_override(copy, copy)
 
 
 @functools.cache
-def asking(function: FunctionType, asked_for: Any = None) -> FunctionType:
-    """Return a copy of a function that asks the classes of its tensors, if they are to be asked.
+def overridable(function: FunctionType, public_api: Any = None) -> FunctionType:
+    """Return a copy of a function that calls the overrides of its arguments' classes.
 
-    It is the same object with the same code until there is a class that is asked: those who keep
-    it, or have it in a dictionary, find it again, and those who never make such a class do not
-    pay for it.
+    The copy has the code of the function until a class with an override exists, and stays the same
+    object then: whoever keeps it in a dictionary finds it there, and a program without such a class
+    does not pay for overrides.
 
     Args:
         function: the function.
-        asked_for: what classes are told to compute, by default the function that is returned. A
-            function that is given it asks at once: it is a method of a class that is asked.
+        public_api: the function that overrides get, by default the copy. With it the copy calls
+            overrides at once: it is a method of a class with an override.
     """
     copy = FunctionType(
         function.__code__,
@@ -132,38 +131,38 @@ def asking(function: FunctionType, asked_for: Any = None) -> FunctionType:
     )
     copy.__kwdefaults__ = function.__kwdefaults__
     functools.update_wrapper(copy, function)
-    if asked_for is not None or FIRST_SUBCLASS.exists:
-        _let_ask(copy, asked_for or copy)
+    if public_api is not None or FIRST_SUBCLASS.exists:
+        _enable_override(copy, public_api or copy)
     else:
         FIRST_SUBCLASS.waiting.append(copy)
     return copy
 
 
-def _let_ask(copy: Any, asked_for: Callable[..., Any]) -> None:
-    """Give a copy of a function the code of `_ask`, and what that needs as a default."""
-    parts = (copy.__wrapped__, asked_for, _asking, _types_of, ask_classes)
+def _enable_override(copy: Any, public_api: Callable[..., Any]) -> None:
+    """Give a copy of a function the code of `_call_override`, and the objects it needs."""
+    parts = (copy.__wrapped__, public_api, _switch, _types_of, call_torch_function)
     # First the default: another thread may call the function between the two lines.
     copy.__kwdefaults__ = {**(copy.__kwdefaults__ or {}), "_parts": parts}
     # The number of cells must stay what it was; the code does not look at them.
-    copy.__code__ = _ask.__code__.replace(co_freevars=copy.__code__.co_freevars)
+    copy.__code__ = _call_override.__code__.replace(co_freevars=copy.__code__.co_freevars)
 
 
-def _ask(*args: Any, _parts: tuple[Any, ...], **kwargs: Any) -> Any:
-    """The code of functions that ask, whose global names are those of the functions they copy."""
-    function, asked_for, switch, types_of, ask = _parts
+def _call_override(*args: Any, _parts: tuple[Any, ...], **kwargs: Any) -> Any:
+    """The code of overridable functions; its global names are those of the copied function."""
+    function, public_api, switch, types_of, ask = _parts
     types = types_of((*args, *kwargs.values())) if switch.is_on else ()
     if not types:
         return function(*args, **kwargs)
-    return ask(asked_for, types, args, kwargs)
+    return ask(public_api, types, args, kwargs)
 
 
-def ask_classes(
+def call_torch_function(
     function: Callable[..., Any], types: tuple[type, ...], args: Any, kwargs: dict[str, Any]
 ) -> Any:
-    """Return what the first class that knows how says a function gives, the most special first.
+    """Return the result of the first override that has one; subclasses come before their bases.
 
     Raises:
-        TypeError: none knows.
+        TypeError: each returned `NotImplemented`.
     """
     kinds: list[Any] = sorted(types, key=lambda kind: -len(kind.__mro__))
     for kind in kinds:
@@ -177,9 +176,9 @@ def ask_classes(
 def _torch_function(
     cls: type[Tensor], func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
 ) -> Any:
-    """Call a function, and give tensors that it makes this class.
+    """Call a function, and make its results tensors of this class.
 
-    A subclass overrides it, a class method, to compute functions in other ways.
+    It is the override that subclasses inherit; one defines its own to compute functions otherwise.
     """
     if not all(issubclass(cls, kind) for kind in types):
         return NotImplemented
@@ -201,12 +200,14 @@ def _of_class(result: Any, kind: type[Tensor], operands: Any) -> Any:
     return result
 
 
-def call_as_it_is(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """Call a function: the `__torch_function__` of classes whose methods do not ask."""
+def disabled_torch_function(
+    func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+) -> Any:
+    """Call a function: the `__torch_function__` of classes that override nothing."""
     return func(*args, **(kwargs or {}))
 
 
-vars(call_as_it_is)["asks_nothing"] = True
+vars(disabled_torch_function)["is_disabled"] = True
 
 
 def as_subclass(self: Tensor, cls: type[T]) -> T:
@@ -248,22 +249,22 @@ def _store_state_separately(cls: Any) -> None:
 
 
 def prepare(cls: Any, **options: Any) -> None:
-    """Give a new subclass methods that ask it, unless it says that it is not asked."""
+    """Give a new subclass methods that call its override, if it has one."""
     super(Tensor, cls).__init_subclass__(**options)
     _store_state_separately(cls)
-    if not asks(cls):
+    if not has_override(cls):
         return
     if cls.__module__.partition(".")[0] != "oneflow":
-        begin_asking()  # for classes of this package their first tensor does
+        enable_overrides()  # classes of this package do so with their first tensor
     for name, member in list(vars(Tensor).items()):
         is_private = name.startswith("_") and not name.startswith("__")
-        if is_private or name in _NOT_ASKED or getattr(cls, name, None) is not member:
+        if is_private or name in _NEVER_OVERRIDDEN or getattr(cls, name, None) is not member:
             continue
         if inspect.isfunction(member):
-            setattr(cls, name, asking(member, member))
+            setattr(cls, name, overridable(member, member))
         elif name in _VIEWS and isinstance(member, property):
             getter: Any = member.fget
-            setattr(cls, name, property(asking(getter, getter), member.fset))
+            setattr(cls, name, property(overridable(getter, getter), member.fset))
 
 
 setattr(Tensor, "__torch_function__", classmethod(_torch_function))  # noqa: B010

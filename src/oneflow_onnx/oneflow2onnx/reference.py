@@ -38,6 +38,10 @@ class Ref:
             return None
         return self.constant.item()
 
+    def is_filled_with(self, number: float) -> bool:
+        """Return whether all its elements are constants of this value."""
+        return self.constant is not None and bool((self.constant == number).all())
+
     @property
     def is_float(self) -> bool:
         """True if its elements are real floating point numbers (`bfloat16` included)."""

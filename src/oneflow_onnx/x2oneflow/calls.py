@@ -72,12 +72,8 @@ def loop(
         >>> loop(lambda step, go_on, x, y: (go_on, x * y), 3, None, [1.0], [2.0])
         8.0
     """
-
-    def step(values: Sequence[Value]) -> list[Value]:
-        return _as_list(body(*values, *around))
-
     examples = _examples(body, around, rows)
-    results = repeat(step, trips, condition, carried, rows, examples)
+    results = repeat(_step(body, around), trips, condition, carried, rows, examples)
     return results[0] if len(results) == 1 else results
 
 
@@ -106,13 +102,14 @@ def scan(
         >>> scan(lambda total, x: total + x, [flow.tensor(0)], [flow.tensor([1, 2, 3])]).item()
         6
     """
-
-    def step(values: Sequence[Value]) -> list[Value]:
-        return _as_list(body(*values, *around))
-
-    examples = _examples(body, around, rows)
+    step, examples = _step(body, around), _examples(body, around, rows)
     results = scan_slices(step, state, scan_inputs, rows, **attributes, examples=examples)
     return results[0] if len(results) == 1 else results
+
+
+def _step(body: Callable[..., Any], around: Sequence[Value]) -> _LoopStep:
+    """The body as a function of the values that change."""
+    return lambda values: _as_list(body(*values, *around))
 
 
 def _examples(body: Callable[..., Any], around: Sequence[Value], rows: int) -> _LoopStep:

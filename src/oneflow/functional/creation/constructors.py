@@ -48,7 +48,7 @@ def _construct(args: tuple, dtype: DType, device: Any) -> Tensor:
     return empty(*(args or (0,)), dtype=dtype, device=device)
 
 
-def _asking_like(result: Tensor, args: tuple) -> Tensor:
+def _copy_requires_grad(result: Tensor, args: tuple) -> Tensor:
     """Let an alias ask for its own gradient where it was made while none were recorded."""
     is_alias = len(args) == 1 and isinstance(args[0], Tensor)
     if is_alias and args[0].requires_grad and not result.requires_grad:
@@ -76,7 +76,7 @@ def _fill(
     result = _construct(args, result_dtype, choose_device(device, placement, sbp, default))
     self._value, self._family = result._value, result._family
     self._chain, self._seen = result._chain, result._seen
-    _asking_like(self, args)
+    _copy_requires_grad(self, args)
     if requires_grad:
         self.requires_grad_()
 
@@ -105,7 +105,7 @@ class _TypedConstructor(type):
         sbp: SbpLike | None = None,
     ) -> Tensor:
         device = choose_device(device, placement, sbp, parse_device(cls.device_type))
-        return _asking_like(_construct(args, cls.dtype, device), args)
+        return _copy_requires_grad(_construct(args, cls.dtype, device), args)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return (

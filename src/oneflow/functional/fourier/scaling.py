@@ -85,7 +85,7 @@ def resized(x: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> Tensor:
     return x
 
 
-def _several(numbers: Any) -> Sequence[int] | None:
+def _as_sequence(numbers: Any) -> Sequence[int] | None:
     """One number or several as several; None as it is."""
     if numbers is None or is_several(numbers):
         return numbers
@@ -101,7 +101,7 @@ def fft_dims(
         IndexError: there is no such dimension.
         RuntimeError: dimensions given twice, or not as many as sizes.
     """
-    dim, s = _several(dim), _several(s)
+    dim, s = _as_sequence(dim), _as_sequence(s)
     if dim is None:
         count = x.ndim if s is None else len(s)
         if count > x.ndim:

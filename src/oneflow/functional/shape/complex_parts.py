@@ -13,7 +13,7 @@ from oneflow.functional.shape.strided_views import select, view_as_real
 from oneflow.tensor.copy_methods import reduce_for_process
 from oneflow.tensor.indexing import set_item
 from oneflow.tensor.methods import attach
-from oneflow.tensor.subclasses import call_as_it_is
+from oneflow.tensor.subclasses import disabled_torch_function
 from oneflow.tensor.tensor import Tensor
 
 
@@ -58,7 +58,7 @@ class ComplexPart(Tensor):
         (tensor([2.], dtype=oneflow.float32), tensor([2.], dtype=oneflow.float32), True)
     """
 
-    __torch_function__ = staticmethod(call_as_it_is)
+    __torch_function__ = staticmethod(disabled_torch_function)
 
     def __call__(self) -> Tensor:
         """The part as a tensor."""

@@ -1,4 +1,4 @@
-"""Names of ``torch.overrides``: functions that ask their arguments how to be computed."""
+"""Names of ``torch.overrides``: functions that call the overrides of their arguments."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from oneflow.mock_torch.missing import Missing
-from oneflow.tensor.subclasses import ask_classes, asks
+from oneflow.tensor.subclasses import call_torch_function, has_override
 from oneflow.tensor.tensor import Tensor
 
 
@@ -30,7 +30,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
         >>> torch.overrides.has_torch_function([torch.ones(2), 3])
         False
     """
-    return any(asks(type(argument)) for argument in relevant_args)
+    return any(has_override(type(argument)) for argument in relevant_args)
 
 
 def has_torch_function_unary(input: Any) -> bool:
@@ -56,14 +56,14 @@ def handle_torch_function(
     Raises:
         TypeError: none of them knows.
     """
-    kinds = dict.fromkeys(type(argument) for argument in relevant_args if asks(type(argument)))
-    return ask_classes(public_api, tuple(kinds), args, kwargs)
+    kinds = dict.fromkeys(kind for kind in map(type, relevant_args) if has_override(kind))
+    return call_torch_function(public_api, tuple(kinds), args, kwargs)
 
 
 def wrap_torch_function(
     dispatcher: Callable[..., Iterable[Any]],
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator of a function that asks those of its arguments that know how to compute it.
+    """Decorator of a function that calls the overrides of its arguments.
 
     Args:
         dispatcher: gives these arguments, of all arguments of the function.

@@ -29,7 +29,7 @@ from oneflow.base.layout import Layout
 from oneflow.cuda import Stream as Stream
 from oneflow.mock_torch.missing import MissingTracing
 from oneflow.mock_torch.pytorch.torch_version import __version__ as __version__
-from oneflow.tensor.subclasses import ask_classes, asks
+from oneflow.tensor.subclasses import call_torch_function, has_override
 
 DeviceObjType = Device
 
@@ -39,8 +39,8 @@ sparse_bsr, sparse_bsc, jagged = Layout.sparse_bsr, Layout.sparse_bsc, Layout.ja
 
 def _assert(condition: Any, message: str) -> Any:
     """Raise an AssertionError unless a condition holds; a symbolic one is recorded."""
-    if asks(type(condition)):
-        return ask_classes(_assert, (type(condition),), (condition, message), {})
+    if has_override(type(condition)):
+        return call_torch_function(_assert, (type(condition),), (condition, message), {})
     if not condition:
         raise AssertionError(message)
     return None

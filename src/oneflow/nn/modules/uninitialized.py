@@ -12,7 +12,7 @@ from oneflow.base.shape import Size
 from oneflow.functional.creation.factory_functions import empty
 from oneflow.module.buffer import Buffer
 from oneflow.module.parameter import Parameter
-from oneflow.tensor.subclasses import begin_asking, call_as_it_is
+from oneflow.tensor.subclasses import disabled_torch_function, enable_overrides
 from oneflow.tensor.tensor import Tensor
 
 # Methods that ask for, or change, what such a tensor has.
@@ -64,7 +64,7 @@ class _Uninitialized(Tensor):
                 f"`{func.__name__}` cannot take an uninitialized parameter or buffer: the layer "
                 "gives them shapes when it is called for the first time, or loads a state dict"
             )
-        return call_as_it_is(func, types, args, kwargs)
+        return disabled_torch_function(func, types, args, kwargs)
 
     @property
     def shape(self) -> Size:
@@ -149,7 +149,7 @@ class UninitializedParameter(_Uninitialized, Parameter):
         device: Device | str | None = None,
         dtype: DType | None = None,
     ) -> Parameter:
-        begin_asking()
+        enable_overrides()
         return super().__new__(cls, empty(0, device=device, dtype=dtype), requires_grad)
 
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
@@ -172,7 +172,7 @@ class UninitializedBuffer(_Uninitialized, Buffer):
     cls_to_become = Tensor
 
     def __new__(cls, device: Device | str | None = None, dtype: DType | None = None) -> Buffer:
-        begin_asking()
+        enable_overrides()
         return super().__new__(cls, empty(0, device=device, dtype=dtype))
 
     def __init__(self, device: Any = None, dtype: Any = None) -> None:

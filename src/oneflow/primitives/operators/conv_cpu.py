@@ -69,10 +69,6 @@ def _is_depthwise(channels: int, out: int, windows: Windows, groups: int) -> boo
     return groups == channels == out and math.prod(windows.kernel) <= _MAX_DEPTHWISE_SIZE
 
 
-def _product(x, y, over: tuple[tuple[int, ...], tuple[int, ...]], dtype: Any = None):
-    return lax.dot_general(x, y, (over, ((), ())), preferred_element_type=dtype)
-
-
 def convolve(x, weight, window: Window, dtype: Any):
     """The convolution, returned in `dtype`: that of `x`, or the one it is summed in."""
     windows, groups = window.with_kernel(weight.shape[2:]), window.groups
@@ -82,7 +78,7 @@ def convolve(x, weight, window: Window, dtype: Any):
         return _first(convolve(_last(x), weight, _along_last(window), dtype))
     if _is_pointwise(windows, groups):
         matrix = weight.reshape(weight.shape[:2])
-        return _product(_strided(x, windows.stride), matrix, ((x.ndim - 1,), (1,)), wider)
+        return conv_parts.product(_strided(x, windows.stride), matrix, ((x.ndim - 1,), (1,)), wider)
     is_small = math.prod(windows.kernel) <= MAX_KERNEL_SIZE
     if _is_depthwise(channels, out, windows, groups) or (is_small and channels == 1):
         return _sum_of_products(x, weight, windows, dtype)
@@ -172,7 +168,7 @@ def convolve_input_adjoint(y, weight, size: tuple[int, ...], window: Window, dty
     if windows.dims[0] != 1:
         return _first(convolve_input_adjoint(_last(y), weight, size, _along_last(window), dtype))
     if _is_pointwise(windows, groups):
-        x = _product(y, weight.reshape(weight.shape[:2]), ((y.ndim - 1,), (0,)), wider)
+        x = conv_parts.product(y, weight.reshape(weight.shape[:2]), ((y.ndim - 1,), (0,)), wider)
         return _insert_zeros(x, size, windows.stride)
     if _is_depthwise(channels, out, windows, groups):
         return _depthwise_input_adjoint(y, weight, size, windows, dtype)
@@ -220,7 +216,7 @@ def _scatter_products(y, weight, size: tuple[int, ...], windows: Windows):
     """The gradient in the input: one product for all offsets, each part added where it belongs."""
     out, channels, *kernel = weight.shape
     by_offset = jnp.moveaxis(weight, 1, -1).reshape(out, -1)
-    columns = _product(y, by_offset, ((y.ndim - 1,), (0,)), sum_dtype(y.dtype))
+    columns = conv_parts.product(y, by_offset, ((y.ndim - 1,), (0,)), sum_dtype(y.dtype))
     columns = columns.reshape(*y.shape[:-1], *kernel, channels)
     if math.prod(kernel) <= _MAX_OFFSETS_AT_ONCE:
         leading = (slice(None),) * (y.ndim - 1)
@@ -291,8 +287,8 @@ def _outer(y, x):
     """The sum over rows of ``y[..., n] x[..., k]``, as ``[n, k]``; the smaller side goes first."""
     rows = tuple(range(x.ndim - 1))
     if x.shape[-1] < y.shape[-1]:
-        return _product(x, y, (rows, rows)).T
-    return _product(y, x, (rows, rows))
+        return conv_parts.product(x, y, (rows, rows)).T
+    return conv_parts.product(y, x, (rows, rows))
 
 
 def _depthwise_weight_adjoint(x, y, windows: Windows):

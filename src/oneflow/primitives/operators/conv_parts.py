@@ -183,20 +183,21 @@ def _patches(x, windows: Windows):
     return materialize_array(patches.reshape(*patches.shape[:-2], -1))
 
 
-def _product(x, y, over: tuple[tuple[int, ...], tuple[int, ...]], dtype: Any = None):
+def product(x, y, over: tuple[tuple[int, ...], tuple[int, ...]], dtype: Any = None):
+    """The sums of products over one dimension or several of both operands, in `dtype`."""
     return lax.dot_general(x, y, (over, ((), ())), preferred_element_type=dtype)
 
 
 def convolve_patches(x, weight, windows: Windows, dtype: Any):
     """The convolution, in `dtype`, as one product."""
     matrix = weight.reshape(weight.shape[0], -1)
-    return _product(_patches(x, windows), matrix, ((x.ndim - 1,), (1,)), dtype)
+    return product(_patches(x, windows), matrix, ((x.ndim - 1,), (1,)), dtype)
 
 
 def input_adjoint_patches(y, weight, size: tuple[int, ...], windows: Windows, wide: Any):
     """The transpose of `convolve_patches` in its input, in the type `wide`."""
     matrix = weight.reshape(weight.shape[0], -1)
-    patches = materialize_array(_product(y, matrix, ((y.ndim - 1,), (0,)), wide))
+    patches = materialize_array(product(y, matrix, ((y.ndim - 1,), (0,)), wide))
     patches = patches.reshape(*y.shape[:-1], weight.shape[1], *windows.kernel)
     return windows.scatter(lambda offset: patches[(..., *offset)], size)
 
@@ -204,5 +205,5 @@ def input_adjoint_patches(y, weight, size: tuple[int, ...], windows: Windows, wi
 def weight_adjoint_patches(x, y, windows: Windows):
     """The transpose of `convolve_patches` in its weight."""
     rows = tuple(range(x.ndim - 1))
-    matrix = _product(y, _patches(x, windows), (rows, rows))
+    matrix = product(y, _patches(x, windows), (rows, rows))
     return matrix.reshape(y.shape[-1], x.shape[-1], *windows.kernel)

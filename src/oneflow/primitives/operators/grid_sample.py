@@ -18,11 +18,10 @@ from oneflow.base.dtype import DType
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators import kinks
 from oneflow.primitives.operators.lax_functions import index_dtype
+from oneflow.primitives.operators.resample import cubic_weights
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, leading_axes
-
-_CUBIC = -0.75
 
 
 def _positions(coordinates, size: int, align_corners: bool):
@@ -61,8 +60,7 @@ def _interpolation_points(
     """``(element, weight)`` pairs that an interpolation along one dimension sums."""
     if mode == "bicubic":
         low = jnp.floor(positions)
-        t = positions - low
-        weights = (_cubic_outer(t + 1), _cubic_inner(t), _cubic_inner(1 - t), _cubic_outer(2 - t))
+        weights = cubic_weights(positions - low)
         return [
             (_inside(low + offset, size, padding_mode, align_corners), weight)
             for offset, weight in zip((-1, 0, 1, 2), weights, strict=True)
@@ -72,14 +70,6 @@ def _interpolation_points(
         return [(jnp.round(positions), jnp.ones_like(positions))]
     low = jnp.floor(positions)
     return [(low, low + 1 - positions), (low + 1, positions - low)]
-
-
-def _cubic_inner(x):
-    return ((_CUBIC + 2) * x - (_CUBIC + 3)) * x * x + 1
-
-
-def _cubic_outer(x):
-    return ((_CUBIC * x - 5 * _CUBIC) * x + 8 * _CUBIC) * x - 4 * _CUBIC
 
 
 def _at_positions(flat, index):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -108,10 +109,8 @@ def _linear(resampling: Resampling, dtype: np.dtype):
     return np.stack([low, high], 1), np.stack([1 - weight, weight], 1)
 
 
-def _cubic(resampling: Resampling, dtype: np.dtype):
-    positions = _positions(resampling, dtype)
-    low = np.floor(positions).astype(np.int64)
-    t = (positions - low.astype(dtype)).astype(dtype)
+def cubic_weights(t: Any) -> tuple[Any, Any, Any, Any]:
+    """The weights of four neighbours of a point that lies `t` behind the second of them."""
 
     def inner(x):
         return ((_CUBIC + 2) * x - (_CUBIC + 3)) * x * x + 1
@@ -119,8 +118,16 @@ def _cubic(resampling: Resampling, dtype: np.dtype):
     def outer(x):
         return ((_CUBIC * x - 5 * _CUBIC) * x + 8 * _CUBIC) * x - 4 * _CUBIC
 
+    return outer(t + 1), inner(t), inner(1 - t), outer(2 - t)
+
+
+def _cubic(resampling: Resampling, dtype: np.dtype):
+    positions = _positions(resampling, dtype)
+    low = np.floor(positions).astype(np.int64)
+    t = (positions - low.astype(dtype)).astype(dtype)
+
     index = np.clip(low[:, None] + np.arange(-1, 3), 0, resampling.source - 1)
-    return index, np.stack([outer(t + 1), inner(t), inner(1 - t), outer(2 - t)], 1).astype(dtype)
+    return index, np.stack(cubic_weights(t), 1).astype(dtype)
 
 
 def _smooth(resampling: Resampling, dtype: np.dtype):

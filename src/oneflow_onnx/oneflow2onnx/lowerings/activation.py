@@ -10,7 +10,6 @@ from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.error_functions import erf
 from oneflow_onnx.oneflow2onnx.lowering import Call, lowering
-from oneflow_onnx.oneflow2onnx.lowerings.elementwise import limited
 from oneflow_onnx.oneflow2onnx.reference import Ref
 
 BOOL = np.dtype(bool)
@@ -119,12 +118,6 @@ def _square_relu(b: GraphBuilder, call: Call) -> Ref:
 def _threshold(b: GraphBuilder, call: Call) -> Ref:
     x, limit, value = (b.cast(operand, call.result.dtype) for operand in call.operands)
     return o.where(b, b.op("Greater", x, limit, dtype=BOOL), x, value)
-
-
-@lowering("hardtanh")
-def _hardtanh(b: GraphBuilder, call: Call) -> Ref:
-    x, low, high = call.operands
-    return limited(b, call, x, low, high)
 
 
 @lowering("hardshrink")

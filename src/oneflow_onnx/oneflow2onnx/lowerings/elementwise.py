@@ -97,24 +97,20 @@ def _overwrite(b: GraphBuilder, call: Call) -> Ref:
 @lowering("add_scaled")
 def _add_scaled(b: GraphBuilder, call: Call) -> Ref:
     x, y, factor = call.operands
-    return b.op("Add", x, y if _is(factor, 1) else b.op("Mul", y, factor))
+    return b.op("Add", x, y if factor.is_filled_with(1) else b.op("Mul", y, factor))
 
 
 @lowering("add_product")
 def _add_product(b: GraphBuilder, call: Call) -> Ref:
     x, y, z, factor = call.operands
     product = b.op("Mul", y, z)
-    return b.op("Add", x, product if _is(factor, 1) else b.op("Mul", product, factor))
+    return b.op("Add", x, product if factor.is_filled_with(1) else b.op("Mul", product, factor))
 
 
 @lowering("add_quotient")
 def _add_quotient(b: GraphBuilder, call: Call) -> Ref:
     x, y, z, factor = call.operands
-    return b.op("Add", x, b.op("Div", y if _is(factor, 1) else b.op("Mul", y, factor), z))
-
-
-def _is(x: Ref, number: float) -> bool:
-    return x.constant is not None and bool((x.constant == number).all())
+    return b.op("Add", x, b.op("Div", y if factor.is_filled_with(1) else b.op("Mul", y, factor), z))
 
 
 @lowering("square")
@@ -238,7 +234,7 @@ def _lerp(b: GraphBuilder, call: Call) -> Ref:
     return b.op("Add", x, b.op("Mul", weight, b.op("Sub", y, x)))
 
 
-@lowering("clamp")
+@lowering("clamp", "hardtanh")
 def _clamp(b: GraphBuilder, call: Call) -> Ref:
     x, low, high = call.operands
     return limited(b, call, x, low, high)

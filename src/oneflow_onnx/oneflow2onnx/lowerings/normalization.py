@@ -59,13 +59,9 @@ def _arithmetic(
         b.cast(operand, wide) for operand in (x, mean, variance, weight, bias, eps)
     )
     result = b.op("Div", b.op("Sub", x, mean), b.op("Sqrt", b.op("Add", variance, eps)))
-    result = result if _is(weight, 1) else b.op("Mul", result, weight)
-    result = result if _is(bias, 0) else b.op("Add", result, bias)
+    result = result if weight.is_filled_with(1) else b.op("Mul", result, weight)
+    result = result if bias.is_filled_with(0) else b.op("Add", result, bias)
     return b.cast(result, dtype)
-
-
-def _is(x: Ref, number: float) -> bool:
-    return x.constant is not None and bool((x.constant == number).all())
 
 
 @lowering("normalize")
@@ -131,8 +127,8 @@ def _group_norm(b: GraphBuilder, call: Call) -> Ref:
         return normalized
     one, zero = (b.constant(np.full(groups, number, x.dtype)) for number in (1, 0))
     result = b.op("InstanceNormalization", x, one, zero, shape=x.shape, epsilon=epsilon)
-    result = result if _is(weight, 1) else b.op("Mul", result, b.cast(weight, x.dtype))
-    return result if _is(bias, 0) else b.op("Add", result, b.cast(bias, x.dtype))
+    result = result if weight.is_filled_with(1) else b.op("Mul", result, b.cast(weight, x.dtype))
+    return result if bias.is_filled_with(0) else b.op("Add", result, b.cast(bias, x.dtype))
 
 
 def _group_normalization(b: GraphBuilder, call: Call, epsilon: float) -> Ref | None:

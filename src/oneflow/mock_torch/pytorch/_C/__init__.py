@@ -19,7 +19,7 @@ from oneflow.mock_torch.pytorch._C.names import (
 )
 from oneflow.tensor.subclasses import (
     DisableTorchFunctionSubclass,
-    call_as_it_is as _disabled_torch_function_impl,
+    disabled_torch_function as _disabled_torch_function_impl,
 )
 
 __all__ = [

@@ -20,7 +20,7 @@ from oneflow.mock_torch.pytorch.fx.graph_module import GraphModule
 from oneflow.mock_torch.pytorch.fx.node import Argument, map_aggregate
 from oneflow.mock_torch.pytorch.fx.proxy import Proxy, TracerBase
 from oneflow.mock_torch.pytorch.top_level import _assert
-from oneflow.tensor.subclasses import begin_asking
+from oneflow.tensor.subclasses import enable_overrides
 from oneflow.tensor.tensor import Tensor
 
 _LIBRARY = "oneflow.nn."
@@ -249,7 +249,7 @@ class Tracer(TracerBase):
             root: the module or function.
             concrete_args: values of arguments, which are then not symbolic.
         """
-        begin_asking()
+        enable_overrides()
         is_module = isinstance(root, nn.Module)
         function: Any = type(root).forward if is_module else root
         self.root = root if isinstance(root, nn.Module) else nn.Module()

@@ -13,7 +13,7 @@ from oneflow.base.dtype import DType
 from oneflow.base.layout import Layout, MemoryFormat
 from oneflow.mock_torch.pytorch.fx.graph import Graph
 from oneflow.mock_torch.pytorch.fx.node import Argument, Node, Target, map_aggregate
-from oneflow.tensor.subclasses import begin_asking
+from oneflow.tensor.subclasses import enable_overrides
 from oneflow.tensor.tensor import Tensor
 
 
@@ -146,7 +146,7 @@ class Proxy:
     """
 
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
-        begin_asking()
+        enable_overrides()
         self.node = node
         self.tracer = tracer or GraphAppendingTracer(node.graph)
 

@@ -234,9 +234,9 @@ class GatheredParameters:
         """Average what waits in groups that had no part in the backward pass."""
         for group in self.family:
             if group.averages:
-                group._deposit_waiting()
+                group._accumulate_waiting()
 
-    def _deposit_waiting(self) -> None:
+    def _accumulate_waiting(self) -> None:
         sums = self._take_waiting()
         if all(grad is None for grad in sums):
             return

@@ -6,7 +6,7 @@ import warnings
 from enum import IntEnum, auto
 
 import oneflow as flow
-from oneflow.tensor.subclasses import call_as_it_is
+from oneflow.tensor.subclasses import disabled_torch_function
 from oneflow.tensor.tensor import Tensor
 
 
@@ -26,7 +26,7 @@ class CausalBias(Tensor):
         seq_len_kv: the number of keys.
     """
 
-    __torch_function__ = call_as_it_is
+    __torch_function__ = disabled_torch_function
 
     variant: CausalVariant
     seq_len_q: int
