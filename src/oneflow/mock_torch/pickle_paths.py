@@ -72,11 +72,11 @@ def pickle_names(module: str, names: Mapping[str, Any]) -> None:
     if module.split(".")[0] != "torch":
         return
     for name, function in names.items():
-        if inspect.isfunction(function) and not _is_importable(function):
+        if inspect.isfunction(function) and not _is_imported_by_name(function):
             pickle_by_path(function, module, name)
 
 
-def _is_importable(function: Callable[..., Any]) -> bool:
+def _is_imported_by_name(function: Callable[..., Any]) -> bool:
     if f"{function.__module__}.".startswith(f"{_PACKAGE}torch."):
         return True
     try:

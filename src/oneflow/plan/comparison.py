@@ -187,8 +187,8 @@ def comparison_text(plans: Sequence[PlanSummary], names: bool = False) -> str:
     lines += [f"{_text(plan.options)}: {plan.problem}" for plan in ordered if plan.problem]
     if names:
         best = ordered[0]
-        verdict = f"the fastest that fits: {_text(best.options)}" if best.fits else "none fits"
-        lines += ["", verdict]
+        summary = f"the fastest that fits: {_text(best.options)}" if best.fits else "none fits"
+        lines += ["", summary]
     return "\n".join([*lines, ""])
 
 

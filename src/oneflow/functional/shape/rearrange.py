@@ -106,12 +106,12 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         return call(rearrange.roll, input.reshape(-1), *offsets, dims=(0,)).reshape(input.shape)
     if not input.ndim:
         raise IndexError(f"Dimension specified as {dims} but tensor has no dimensions")
-    rolled_dims = sizes_of((dims,), "dims")
-    if len(offsets) != len(rolled_dims):
+    listed_dims = sizes_of((dims,), "dims")
+    if len(offsets) != len(listed_dims):
         raise RuntimeError(
-            f"shifts and dimensions must align. shifts: {len(offsets)}, dims:{len(rolled_dims)}"
+            f"shifts and dimensions must align. shifts: {len(offsets)}, dims:{len(listed_dims)}"
         )
-    axes = tuple(wrap_dim(dim, input.ndim) for dim in rolled_dims)
+    axes = tuple(wrap_dim(dim, input.ndim) for dim in listed_dims)
     return call(rearrange.roll, input, *offsets, dims=axes)
 
 

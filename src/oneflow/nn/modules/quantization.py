@@ -164,13 +164,13 @@ class MovingAverageMinMaxObserver(_QuantizationBase):
                 )
         return self._parameters_of(self.moving_min.clone(), self.moving_max.clone())
 
-    def _update_range(self, input: Tensor, is_observing: Tensor) -> None:
-        """Move the averages where `is_observing`; an average of 0 has not seen anything yet."""
+    def _update_range(self, input: Tensor, condition: Tensor) -> None:
+        """Move the averages where `condition`; an average of 0 has not seen anything yet."""
         high = input.max() if self._affine else input.abs().max()
         low = input.min() if self._affine else high
         for average, seen in ((self.moving_max, high), (self.moving_min, low)):
             moved = average * self.momentum + seen * (1 - self.momentum)
-            average.copy_(where(is_observing, where(average == 0, seen, moved), average))
+            average.copy_(where(condition, where(average == 0, seen, moved), average))
 
 
 class FakeQuantization(_QuantizationBase):

@@ -196,8 +196,8 @@ class FullyShardedDataParallel(nn.Module):
         return Layout(ranks, self.sharding_strategy is not ShardingStrategy.NO_SHARD)
 
     def _reshard(self) -> bool:
-        unresharded = (*_WITHOUT_COPIES, ShardingStrategy.NO_SHARD)
-        return self.sharding_strategy not in unresharded
+        strategies = (*_WITHOUT_COPIES, ShardingStrategy.NO_SHARD)
+        return self.sharding_strategy not in strategies
 
     def _precision(self) -> Precision:
         policy = self.mixed_precision
