@@ -306,3 +306,21 @@ def test_refusals_say_what_must_hold():
         loaded.module()(flow.ones(4, 2, requires_grad=True))
     with pytest.raises(NotImplementedError, match="copy its file"):
         export.save(loaded, io.BytesIO())
+
+
+@pytest.mark.parametrize("target", ["nothing", "a path", "a file"])
+def test_exporting_to_onnx_returns_the_model(target, tmp_path):
+    torch = in_place_of("torch")
+    model, x = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU()), example(torch)
+    file = {"nothing": None, "a path": tmp_path / "model.onnx", "a file": io.BytesIO()}[target]
+    program = torch.onnx.export(model, (x,), file, dynamo=True)
+    assert [node.op_type for node in program.model_proto.graph.node] == ["Gemm", "Relu"]
+    assert [value.name for value in program.model.graph.inputs] == ["input"]
+    for results in (program(x + 1), program.call_reference(x + 1)):
+        np.testing.assert_allclose(results[0].numpy(), model(x + 1).detach().numpy(), rtol=1e-5)
+    with pytest.raises(ValueError, match="1 inputs, input; got 2 tensors"):
+        program(x, x)
+    program.save(tmp_path / "again.onnx")
+    assert (tmp_path / "again.onnx").read_bytes() == program.model_proto.SerializeToString()
+    if file is not None:
+        assert torch.onnx.export(model, (x,), file, dynamo=False) is None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental import checkify
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import oneflow as flow
@@ -74,6 +77,30 @@ def test_values_and_derivatives(name, sample):
     assert_close(jax.jit(all_three)(x), wanted)
     two = jax.jit(jax.vmap(all_three))(jnp.stack([x, x]))
     assert_close(jax.tree.map(lambda array: array[1], two), wanted)
+    assert_forward_mode(pure, x, *[jnp.asarray(tensor.numpy()) for tensor in wanted[1:]])
+
+
+def assert_forward_mode(pure, x, slope, second) -> None:
+    """Forward mode, and both modes over each other, agree with reverse mode.
+
+    The gradient of the sum of the squared slopes is twice the Hessian's product with the slope.
+    """
+    function = sines(pure)
+
+    def along(x):
+        return jax.jvp(function, (x,), (slope,))[1]
+
+    def all_four(x):
+        change = along(x)
+        forward_over_reverse = jax.jvp(jax.grad(function), (x,), (slope,))[1]
+        reverse_over_forward = jax.grad(along)(x)
+        forward_over_forward = jax.jvp(along, (x,), (slope,))[1]
+        return change, forward_over_reverse, reverse_over_forward, forward_over_forward
+
+    wanted = (slope * slope).sum(), second / 2, second / 2, (slope * second).sum() / 2
+    found = jax.jit(all_four)(x)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=5e-4, atol=5e-5)
 
 
 def test_without_jit():
@@ -212,15 +239,150 @@ def test_what_is_refused():
         jax.nn.relu(flow.ones(3))
 
 
+def test_forward_mode_of_modules():
+    """Jacobians, Hessians and products of `linearize`, beside JAX's own of the same network."""
+    module = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+    parameters, _ = state_of(module)
+    pure = flow.jax.function(module)
+    x, v = array_of(3), jnp.array([1.0, -2.0, 0.5])
+
+    def ours(x):
+        return pure(parameters, {}, x)[0]
+
+    def theirs(x):
+        hidden = jnp.tanh(parameters["0.weight"] @ x + parameters["0.bias"])
+        return parameters["2.weight"] @ hidden + parameters["2.bias"]
+
+    def all_forms(function):
+        value, change = jax.linearize(function, x)
+        batch = jnp.stack([x, x + 1])
+        return {
+            "jvp": jax.jvp(function, (x,), (v,)),
+            "linearize": (value, change(v), jax.linear_transpose(change, x)(value)),
+            "jacfwd": jax.jacfwd(function)(x),
+            "hessian": jax.hessian(function)(x),
+            "third": jax.jacfwd(jax.hessian(function))(x),
+            "rows": jax.vmap(jax.jacfwd(function))(batch),
+            "saved": jax.grad(lambda x: jnp.sum(jax.jacfwd(jax.checkpoint(function))(x) ** 2))(x),
+            "scanned": jax.jvp(
+                lambda x: jax.lax.scan(
+                    lambda c, row: (c + function(row * c[0]), None), x[:2], batch
+                ),
+                (x,),
+                (v,),
+            ),
+        }
+
+    found, wanted = jax.jit(lambda: all_forms(ours))(), all_forms(theirs)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-5), found, wanted)
+    assert_close(jax.jacfwd(ours)(x), flow.tensor(np.asarray(wanted["jacfwd"])))
+
+
+def test_forward_mode_by_what_a_loss_depends_on():
+    """Parameters alone change, or complex numbers, and random numbers are those of the seed."""
+    layer = nn.Sequential(nn.Embedding(5, 3), nn.Linear(3, 2))
+    parameters, _ = state_of(layer)
+    pure = flow.jax.function(layer)
+    ids = jnp.array([0, 3, 3])
+
+    def loss(parameters):
+        return (pure(parameters, {}, ids)[0] ** 2).sum()
+
+    slopes = jax.grad(loss)(parameters)
+    _, change = jax.jvp(loss, (parameters,), (slopes,))
+    total = sum((slope**2).sum() for slope in slopes.values())
+    np.testing.assert_allclose(change, total, rtol=1e-4)
+
+    z, w = jnp.array([1 + 2j, 0.5 - 1j]), jnp.array([0.5 - 1j, 2j])
+    for function in (lambda z: z * z * (2 + 1j), lambda z: z.conj() * z.real):
+        ours = jax.jvp(flow.jax.function(function), (z,), (w,))
+        for one, other in zip(ours, jax.jvp(function, (z,), (w,)), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5)
+
+    drop = flow.jax.function(lambda x: (F.dropout(x, 0.5), x.argmax()))
+    (value, _), (change, _) = jax.jvp(lambda x: drop(x, seed=1), (jnp.ones(64),), (jnp.ones(64),))
+    np.testing.assert_array_equal(value, change)
+
+
+def test_derivatives_on_several_devices():
+    """Within `shard_map`, where parameters are the same on all devices and rows are not."""
+    mesh = Mesh(np.array(jax.devices()[:4]), ("rows",))
+    layer = nn.Sequential(nn.Linear(4, 2), nn.Tanh())
+    parameters, _ = state_of(layer)
+    pure = flow.jax.function(layer)
+    whole, rows = PartitionSpec(), PartitionSpec("rows")
+    x = array_of(8, 4)
+    directions = jax.tree.map(jnp.ones_like, parameters)
+
+    def ours(parameters, x):
+        return pure(parameters, {}, x)[0]
+
+    def theirs(parameters, x):
+        return jnp.tanh(x @ parameters["0.weight"].T + parameters["0.bias"])
+
+    def all_forms(function, parameters, directions, x):
+        def loss(parameters):
+            return jax.lax.pmean((function(parameters, x) ** 2).mean(), "rows")
+
+        def along(parameters):
+            return jax.jvp(loss, (parameters,), (directions,))[1]
+
+        def slope(parameters):
+            products = jax.tree.map(jnp.vdot, jax.grad(loss)(parameters), directions)
+            return sum(jax.tree.leaves(products))
+
+        return {
+            "gradient": jax.grad(loss)(parameters),
+            "change": along(parameters),
+            "forward over reverse": jax.jvp(jax.grad(loss), (parameters,), (directions,))[1],
+            "reverse over forward": jax.grad(along)(parameters),
+            "reverse over reverse": jax.grad(slope)(parameters),
+        }
+
+    specs = {"mesh": mesh, "in_specs": (whole, whole, rows), "out_specs": whole}
+    on_mesh = jax.device_put((parameters, directions), NamedSharding(mesh, whole))
+    found, wanted = (
+        jax.jit(jax.shard_map(functools.partial(all_forms, function), **specs))(*on_mesh, x)
+        for function in (ours, theirs)
+    )
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6), found, wanted)
+
+
+def test_values_are_checked_by_checkify():
+    layer = nn.Embedding(4, 2)
+    parameters, _ = state_of(layer)
+    pure = flow.jax.function(layer, checks=True)
+    inside, outside = jnp.array([0, 3]), jnp.array([0, 7])
+    with pytest.raises(ValueError, match=r"in `Embedding` refuses the value 7"):
+        pure(parameters, {}, outside)
+    assert pure(parameters, {}, inside)[0].shape == (2, 2)
+
+    def loss(parameters, ids):
+        return (pure(parameters, {}, ids)[0] ** 2).sum()
+
+    def slopes(parameters, ids):
+        return jax.value_and_grad(loss)(parameters, ids)
+
+    checked = jax.jit(checkify.checkify(slopes))
+    with jax.enable_x64(True):
+        error, (value, gradient) = checked(parameters, inside)
+        refused, _ = checked(parameters, outside)
+    error.throw()
+    np.testing.assert_allclose(gradient["weight"][3], 2 * parameters["weight"][3])
+    assert value == pytest.approx(loss(parameters, inside), rel=1e-5)
+    with pytest.raises(ValueError, match="refuses the value 7"):
+        refused.throw()
+    # Without it nothing is asked of the caller.
+    jax.jit(flow.jax.function(layer))(parameters, {}, outside)
+
+
 def test_derivatives_along_a_vector():
-    """`jax.jvp` refuses what has a backward rule; the package's own products are traced."""
+    """Products within the function are traced as what they are."""
     x, v = jnp.array([0.5, 1.0, -2.0]), jnp.array([1.0, 0.0, 2.0])
     ours = flow.jax.function(lambda x, v: flow.func.jvp(lambda x: (x.sin() * x).relu(), (x,), (v,)))
     expected = jax.jvp(expected_value, (x,), (v,))
     for value, wanted in zip(jax.jit(ours)(x, v), expected, strict=True):
         np.testing.assert_allclose(value, wanted, rtol=1e-5)
-    columns = jax.vmap(lambda basis: ours(x, basis)[1])(jnp.eye(3))
-    np.testing.assert_allclose(columns.T, jax.jacfwd(expected_value)(x), rtol=1e-5)
 
 
 def expected_value(x):

@@ -1,9 +1,11 @@
 """`function`: a function of tensors, or a module, as a pure function of JAX arrays.
 
 The program that it records for the shapes of a call runs in its place, so that JAX can transform
-it like any other function. Its derivatives are those that the tape records, not those of JAX: one
-program computes results and gradients. The part that does not depend on the gradients of the
-results runs first, and the rest when these exist. The rest is a function with derivatives, too.
+it like any other function. Its derivatives are those that the tape records, not those of JAX. How
+results change with arguments is for JAX one linear map, whose transpose gives gradients. Backwards
+one program computes results and gradients; the part that does not depend on the gradients
+of the results runs first, and the rest when these exist. The rest is a function with derivatives,
+too. Forwards another program, the gradient of gradients, computes the changes.
 """
 
 from __future__ import annotations
@@ -16,10 +18,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.custom_derivatives import SymbolicZero
+from jax.experimental import checkify
 
 from oneflow.autograd.gradients import derivatives
 from oneflow.base.spec import TensorSpec
 from oneflow.base.x64 import in_x64, x64
+from oneflow.jax.linear_map import LinearMap
 from oneflow.jax.recording import ListFunction, record, specs_of
 from oneflow.module.module import Module
 from oneflow.nn.utils.stateless import functional_call
@@ -27,15 +32,17 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
 
-def function(target: Callable[..., Any]) -> Callable[..., Any]:
+def function(target: Callable[..., Any], *, checks: bool = False) -> Callable[..., Any]:
     """Return a function of tensors, or a module, as a pure function of JAX arrays.
 
     `jax.jit`, `jax.grad`, `jax.vmap`, `jax.shard_map` and `jax.checkpoint` take it as any other.
-    Derivatives of any order are those of this package, by reverse mode.
+    Derivatives of any order are those of this package, in forward and in reverse mode.
 
     Args:
         target: a function of tensors, nested in lists, tuples and dicts, and of anything else; or
             a module.
+        checks: check values, such as indices, by `jax.experimental.checkify`: at once in a plain
+            call; otherwise transform what calls the result by ``checkify.checkify`` first.
 
     Returns:
         For a function one with the same arguments, arrays in place of tensors, and arrays as
@@ -64,7 +71,7 @@ def function(target: Callable[..., Any]) -> Callable[..., Any]:
     name = getattr(target, "__name__", type(target).__name__)
 
     def pure(*args: Any, seed: Any = None, **kwargs: Any) -> Any:
-        return _ArrayCall(called, name, args, kwargs).run(seed)
+        return _ArrayCall(called, name, args, kwargs).run(seed, checks)
 
     pure.__name__, pure.__doc__ = name, getattr(target, "__doc__", None)
     return pure
@@ -102,15 +109,24 @@ class _ArrayCall:
         self._results: list[Any] = []
         self._result_structure: Any = None
 
-    def run(self, seed: Any) -> Any:
+    def run(self, seed: Any, checks: bool) -> Any:
         """The result, with arrays in place of tensors."""
         arrays = [jnp.asarray(self._leaves[index]) for index in self._arrays]
-        differentiable = tuple([jnp.issubdtype(array.dtype, jnp.inexact) for array in arrays])
-        array_results = iter(
-            _pure(self._on_tensors, differentiable, self._name)(arrays, _seed_from(seed))
-        )
+        arrays = _over_same_devices(arrays, arrays)
+        seed = _seed_from(seed)
+        if checks:
+            self._check(arrays, seed)
+        array_results = iter(_ArrayFunction(self._on_tensors, self._name)(arrays, seed))
         results = [next(array_results) if result is None else result for result in self._results]
         return jax.tree.unflatten(self._result_structure, results)
+
+    def _check(self, arrays: list[Any], seed: Any) -> None:
+        # It is no part of what is differentiated.
+        arrays = [lax.stop_gradient(array) for array in arrays]
+        recording = record(self._on_tensors, specs_of(arrays), self._name)
+        for operator, is_refused, value in recording.failures(arrays, seed):
+            text = f"`{operator}` in `{self._name}` refuses the value {{value}}"
+            checkify.check(jnp.logical_not(is_refused), text, value=value)
 
     def _on_tensors(self, tensors: list[Tensor]) -> list[Tensor]:
         leaves = list(self._leaves)
@@ -136,57 +152,73 @@ def _seed_from(seed: Any) -> Any:
     return total
 
 
-def _pure(
-    function: ListFunction, differentiable: tuple[bool, ...], name: str
-) -> Callable[[Sequence[Any], Any], list[Any]]:
-    """A function of lists of tensors as one of lists of arrays and a seed, with its derivatives.
+class _ArrayFunction:
+    """A function of lists of tensors as one of lists of arrays and a seed, with its derivatives."""
 
-    Args:
-        function: the function.
-        differentiable: by which arguments it can be differentiated.
-        name: for errors.
-    """
-    of_setting = jax.dtypes.canonicalize_dtype
+    def __init__(self, function: ListFunction, name: str) -> None:
+        """Initialise it.
 
-    @functools.cache
-    def derivative(specs: tuple[TensorSpec, ...]) -> _Derivative:
-        return _Derivative(function, differentiable, name, specs)
+        Args:
+            function: the function.
+            name: for errors.
+        """
+        self._function, self._name = function, name
+        self._derivatives: dict[tuple, _Derivative] = {}
 
-    @jax.custom_vjp
-    def run(arrays: Sequence[Any], seed: Any) -> list[Any]:
-        results = record(function, specs_of(arrays), name).run(arrays, seed)
-        return [result.astype(of_setting(result.dtype)) for result in results]
+    def __call__(self, arrays: Sequence[Any], seed: Any) -> list[Any]:
+        """Call it; JAX may be tracing.
 
-    def forward(arrays: Sequence[Any], seed: Any) -> tuple[list[Any], Any]:
-        results, residuals = derivative(specs_of(arrays)).start(arrays, seed)
-        return [result.astype(of_setting(result.dtype)) for result in results], (
-            arrays,
-            seed,
-            residuals,
-        )
+        Returns:
+            Its results, with types of 64 bits as JAX's setting says.
+        """
 
-    def backward(saved: Any, cotangents: Sequence[Any]) -> tuple[list[Any], None]:
-        return derivative(specs_of(saved[0])).backward(saved, cotangents)
+        @jax.custom_jvp
+        def run(arrays: Sequence[Any], seed: Any) -> list[Any]:
+            results = record(self._function, specs_of(arrays), self._name).run(arrays, seed)
+            return _of_setting(results)
 
-    run.defvjp(forward, backward)
-    return run
+        def change(primals: Any, tangents: Any) -> tuple[list[Any], list[Any]]:
+            arrays, seed = primals
+            derivative = self._derivative(arrays, tangents[0])
+            results, residuals = derivative.start(arrays, seed)
+            return results, derivative.changes(results, arrays, seed, residuals, tangents[0])
+
+        run.defjvp(change, symbolic_zeros=True)
+        return run(arrays, seed)
+
+    def changes(
+        self, results: list[Any], arrays: Sequence[Any], seed: Any, tangents: Sequence[Any]
+    ) -> list[Any]:
+        """The tangents of the results."""
+        derivative = self._derivative(arrays, tangents)
+        _, residuals = derivative.start(arrays, seed)
+        return derivative.changes(results, arrays, seed, residuals, tangents)
+
+    def _derivative(self, arrays: Sequence[Any], tangents: Sequence[Any]) -> _Derivative:
+        changing = tuple([not isinstance(tangent, SymbolicZero) for tangent in tangents])
+        key = specs_of(arrays), changing
+        if key not in self._derivatives:
+            self._derivatives[key] = _Derivative(self, self._function, self._name, *key)
+        return self._derivatives[key]
 
 
 class _Derivative:
-    """A function with its gradients, recorded as two programs.
+    """The derivative of a function by some of its arguments, both ways.
 
-    The first one returns the results and the residuals, the second one takes these and the
-    cotangents of the results.
+    Backwards it is recorded as two programs. The first one returns the results and the residuals,
+    the second one takes these and the cotangents of the results.
     """
 
     def __init__(
         self,
+        whole: _ArrayFunction,
         function: ListFunction,
-        differentiable: tuple[bool, ...],
         name: str,
         specs: tuple[TensorSpec, ...],
+        changing: tuple[bool, ...],
     ) -> None:
-        self._function, self._differentiable, self._name = function, differentiable, name
+        self._whole, self._function, self._name = whole, function, name
+        self._changing = changing
         plain = record(function, specs, name).program
         table = plain.spec_table()
         self._result_specs = [table[number] for number in plain.outputs]
@@ -194,136 +226,183 @@ class _Derivative:
         both = record(self._with_gradients, (*specs, *self._cotangent_specs), name)
         unknown = range(len(specs), len(specs) + len(self._cotangent_specs))
         self._known, self._unknown = both.split(unknown, len(self._result_specs))
+        # Derivatives of the derivative; nothing is recorded before one is asked for.
+        self._forward = _ArrayFunction(self._tangents, name)
+        self._backward = _ArrayFunction(self._gradients, name)
+
+    def _leaves(self, tensors: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        """The arguments of the function, and the variables by which it is differentiated."""
+        arguments, leaves = list(tensors), []
+        for index in self._select(range(len(arguments))):
+            variable = arguments[index]
+            leaf = variable if variable.requires_grad else variable.detach().requires_grad_()
+            leaves.append(leaf)
+            # The function may write to what it is given.
+            arguments[index] = leaf.clone()
+        return arguments, leaves
 
     def _with_gradients(self, tensors: list[Tensor]) -> list[Tensor]:
-        count = len(self._differentiable)
-        arguments = tensors[:count]
-        leaves = []
-        for index, is_differentiable in enumerate(self._differentiable):
-            if is_differentiable:
-                variable = tensors[index]
-                leaf = variable if variable.requires_grad else variable.detach().requires_grad_()
-                leaves.append(leaf)
-                # The function may write to what it is given.
-                arguments[index] = leaf.clone()
+        count = len(self._changing)
+        arguments, leaves = self._leaves(tensors[:count])
         results = self._function(arguments)
-        weighted = [result for result in results if _is_inexact(unwrap(result).spec)]
-        return [*results, *derivatives(weighted, leaves, tensors[count:], hooks=True)]
+        return [*results, *derivatives(_inexact(results), leaves, tensors[count:], hooks=True)]
 
     def _gradients(self, tensors: list[Tensor]) -> list[Tensor]:
         return self._with_gradients(tensors)[len(self._result_specs) :]
 
-    @property
-    def start(self) -> Callable[..., tuple[list[Any], list[Any]]]:
+    def _tangents(self, tensors: list[Tensor]) -> list[Tensor]:
+        """The changes of the results along the directions that follow the arguments.
+
+        The gradient of a weighted result is linear in the weights, which come last and are 0; its
+        own gradient is the change.
+        """
+        count = len(self._changing)
+        arguments, leaves = self._leaves(tensors[:count])
+        results = _inexact(self._function(arguments))
+        directions = tensors[count : count + len(leaves)]
+        weights = [
+            tensor if tensor.requires_grad else tensor.detach().requires_grad_()
+            for tensor in tensors[count + len(leaves) :]
+        ]
+        slopes = derivatives(results, leaves, weights, hooks=True)
+        return derivatives(slopes, weights, directions, hooks=False)
+
+    def start(self, arrays: Sequence[Any], seed: Any) -> tuple[list[Any], list[Any]]:
         """The first program: from arguments and seed to the results and the residuals.
 
         Derivatives of derivatives go through it, too.
         """
 
-        @jax.custom_vjp
+        @jax.custom_jvp
         def start(arrays: Any, seed: Any) -> tuple[list[Any], list[Any]]:
             # No instruction of the first program reads the cotangents.
             outputs = self._known.run((*arrays, *[None] * len(self._cotangent_specs)), seed)
-            return outputs[: len(self._result_specs)], outputs[len(self._result_specs) :]
+            count = len(self._result_specs)
+            return _of_setting(outputs[:count]), outputs[count:]
 
-        def forward(arrays: Any, seed: Any) -> tuple[tuple[list[Any], list[Any]], Any]:
-            results, residuals = start(arrays, seed)
-            return (results, residuals), (arrays, seed, residuals)
+        def change(primals: Any, tangents: Any) -> tuple[Any, Any]:
+            results, residuals = start(*primals)
+            # The derivative of what reads the residuals knows that they depend on the arguments.
+            unchanged = [SymbolicZero.from_primal_value(residual) for residual in residuals]
+            changes = self._whole.changes(results, *primals, tangents[0])
+            return (results, residuals), (changes, unchanged)
 
-        start.defvjp(forward, lambda saved, cotangents: self.backward(saved, cotangents[0]))
-        return start
+        start.defjvp(change, symbolic_zeros=True)
+        results, residuals = start(arrays, seed)
+        return results, [lax.stop_gradient(residual) for residual in residuals]
 
-    def backward(self, saved: Any, cotangents: Sequence[Any]) -> tuple[list[Any], None]:
-        """The gradients of the results times their cotangents, None where there is none.
-
-        JAX's are the conjugates of this package's.
+    def changes(
+        self,
+        results: Sequence[Any],
+        arrays: Sequence[Any],
+        seed: Any,
+        residuals: Sequence[Any],
+        tangents: Sequence[Any],
+    ) -> list[Any]:
+        """The tangents of the results, linear in those of the arguments.
 
         Args:
-            saved: arguments, seed, and the residuals of `start`.
-            cotangents: those of the results.
+            results: the results, for their types.
+            arrays: the arguments.
+            seed: that of random numbers.
+            residuals: those of `start`.
+            tangents: those of the arguments.
         """
-        arrays, seed, residuals = saved
-        pairs = zip(cotangents, self._result_specs, strict=True)
-        with x64():
-            conj_grads = [
-                jnp.conj(cotangent.astype(spec.dtype.numpy))
-                for cotangent, spec in pairs
-                if _is_inexact(spec)
-            ]
-            conjugate_gradients = map(jnp.conj, self._finish(arrays, seed, residuals, conj_grads))
-            gradients = [
-                _over_devices_of(array, next(conjugate_gradients)) if is_differentiable else None
-                for array, is_differentiable in zip(arrays, self._differentiable, strict=True)
-            ]
-        return gradients, None
+        parameters, structure = jax.tree.flatten(([*arrays], seed, [*residuals]))
 
-    @property
-    def _finish(self) -> Callable[..., list[Any]]:
+        def forward(parameters: list[Any], directions: list[Any]) -> list[Any]:
+            arrays, seed, _ = jax.tree.unflatten(structure, parameters)
+            specs = self._cotangent_specs
+            with x64():
+                weights = [jnp.zeros(spec.shape, spec.dtype.numpy) for spec in specs]
+            weights = _over_same_devices(weights, directions)
+            return self._forward([*arrays, *directions, *weights], seed)
+
+        def backward(parameters: list[Any], cotangents: list[Any]) -> list[Any]:
+            arrays, seed, residuals = jax.tree.unflatten(structure, parameters)
+            return self._finish_of_jax(arrays, seed, residuals, cotangents)
+
+        directions = self._select(tangents)
+        linear_map = LinearMap(
+            forward,
+            backward,
+            tuple([jax.typeof(result).to_tangent_aval() for result in _inexact_arrays(results)]),
+            tuple([jax.typeof(direction) for direction in directions]),
+        )
+        changes = iter(linear_map(parameters, directions))
+        return [
+            next(changes) if _is_inexact_array(result) else SymbolicZero.from_primal_value(result)
+            for result in results
+        ]
+
+    def _select(self, of_arguments: Sequence[Any]) -> list[Any]:
+        """Items of the arguments by which the function is differentiated."""
+        return [item for item, changes in zip(of_arguments, self._changing, strict=True) if changes]
+
+    def _finish_of_jax(
+        self, arrays: Any, seed: Any, residuals: Any, cotangents: Sequence[Any]
+    ) -> list[Any]:
+        """The gradients of the results times their cotangents, by the second program.
+
+        JAX's are the conjugates of this package's.
+        """
+        with x64():
+            pairs = zip(cotangents, self._cotangent_specs, strict=True)
+            conj_grads = [jnp.conj(array.astype(spec.dtype.numpy)) for array, spec in pairs]
+            return [*map(jnp.conj, self._finish(arrays, seed, residuals, conj_grads))]
+
+    def _finish(self, arrays: Any, seed: Any, residuals: Any, cotangents: Any) -> list[Any]:
         """The second program; its derivatives know that the residuals depend on `arrays`."""
 
-        @jax.custom_vjp
+        @jax.custom_jvp
         def finish(arrays: Any, seed: Any, residuals: Any, cotangents: Any) -> list[Any]:
             return self._unknown.run((*arrays, *cotangents), seed, residuals)
 
-        def forward(
-            arrays: Any, seed: Any, residuals: Any, cotangents: Any
-        ) -> tuple[list[Any], Any]:
-            return finish(arrays, seed, residuals, cotangents), (arrays, seed, cotangents)
-
-        def backward(saved: Any, outer: list[Any]) -> tuple[Any, None, None, Any]:
-            arrays, seed, cotangents = saved
-            all_differentiable = (*self._differentiable, *[True] * len(cotangents))
-            gradients = _pure(self._gradients, all_differentiable, self._name)
-
-            def of_differentiable(primals: list[Any], cotangents: list[Any]) -> list[Any]:
-                arrays_left = iter(primals)
-                full = [
-                    next(arrays_left) if is_differentiable else array
-                    for array, is_differentiable in zip(arrays, self._differentiable, strict=True)
-                ]
-                return gradients([*full, *cotangents], seed)
-
-            with x64():
-                _, vjp = jax.vjp(
-                    of_differentiable,
-                    _differentiable(arrays, self._differentiable),
-                    list(cotangents),
-                )
-                of_arrays, of_cotangents = vjp(outer)
-            remaining = iter(of_arrays)
-            return (
-                [
-                    next(remaining) if is_differentiable else None
-                    for is_differentiable in self._differentiable
-                ],
-                None,
-                None,
-                of_cotangents,
+        def change(primals: Any, tangents: Any) -> tuple[list[Any], list[Any]]:
+            arrays, seed, _, cotangents = primals
+            gradients, all_tangents = finish(*primals), [*tangents[0], *tangents[3]]
+            return gradients, self._backward.changes(
+                gradients, [*arrays, *cotangents], seed, all_tangents
             )
 
-        finish.defvjp(forward, backward)
-        return finish
+        finish.defjvp(change, symbolic_zeros=True)
+        return finish(arrays, seed, residuals, cotangents)
 
 
-def _differentiable(arrays: Sequence[Any], differentiable: Sequence[bool]) -> list[Any]:
-    return [
-        array
-        for array, is_differentiable in zip(arrays, differentiable, strict=True)
-        if is_differentiable
-    ]
+def _inexact(tensors: Sequence[Tensor]) -> list[Tensor]:
+    return [tensor for tensor in tensors if _is_inexact(unwrap(tensor).spec)]
+
+
+def _is_inexact_array(array: Any) -> bool:
+    return jnp.issubdtype(array.dtype, jnp.inexact)
+
+
+def _inexact_arrays(arrays: Sequence[Any]) -> list[Any]:
+    return [array for array in arrays if _is_inexact_array(array)]
+
+
+def _of_setting(arrays: Sequence[Any]) -> list[Any]:
+    """Arrays with the types that JAX's setting for 64 bits allows."""
+    return [array.astype(jax.dtypes.canonicalize_dtype(array.dtype)) for array in arrays]
 
 
 def _is_inexact(spec: TensorSpec) -> bool:
     return spec.dtype.is_floating_point or spec.dtype.is_complex
 
 
-def _over_devices_of(array: Any, gradient: Any) -> Any:
-    """A gradient, summed over the dimensions of a mesh along which the array does not differ.
+def _over_same_devices(arrays: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+    """Arrays of numbers that differ along all dimensions of a mesh along which one of others does.
 
-    Within `jax.shard_map` what every device has of it is a part.
+    Within `jax.shard_map` what every device has of a gradient is then a part, throughout a program;
+    JAX adds the parts up along the dimensions along which an argument was the same before.
     """
-    axes = _mesh_axes_of(gradient) - _mesh_axes_of(array)
-    return lax.psum(gradient, tuple(axes)) if axes else gradient
+    axes = frozenset[str]().union(*map(_mesh_axes_of, others))
+    return [
+        lax.pcast(array, tuple(axes - _mesh_axes_of(array)), to="varying")
+        if _is_inexact_array(array)
+        else array
+        for array in arrays
+    ]
 
 
 def _mesh_axes_of(array: Any) -> frozenset[str]:

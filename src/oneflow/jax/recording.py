@@ -23,6 +23,7 @@ from oneflow.graph.pytree import flatten_call
 from oneflow.jax.narrow_indices import with_narrow_indices
 from oneflow.passes.dead_code import eliminate_dead_code
 from oneflow.passes.split_at_inputs import split_at_inputs
+from oneflow.primitives.operation import Operation
 from oneflow.program.evaluate import walk
 from oneflow.program.ir import Program
 from oneflow.program.value import Value
@@ -58,6 +59,31 @@ class Recording:
         Raises:
             RuntimeError: it draws random numbers, and there is no seed.
         """
+        return self._run(arguments, seed, residuals, lambda outputs, checked: outputs)
+
+    def failures(self, arguments: Sequence[Any], seed: Any) -> list[tuple[str, Any, Any]]:
+        """Run it for its checks: the operator, whether it refuses a value, and that value.
+
+        Raises:
+            RuntimeError: it draws random numbers, and there is no seed.
+        """
+        operators: list[str] = []
+
+        def evaluate_checks(_: list[Any], checked: list[tuple[Operation, list[Any]]]) -> list[Any]:
+            operators[:] = [operation.primitive.name for operation, _ in checked]
+            pairs = [operation.evaluate_check(*operands) for operation, operands in checked]
+            return [array for pair in pairs for array in pair]
+
+        arrays = self._run(arguments, seed, (), evaluate_checks)
+        return list(zip(operators, arrays[::2], arrays[1::2], strict=True))
+
+    def _run(
+        self,
+        arguments: Sequence[Any],
+        seed: Any,
+        residuals: Sequence[Any],
+        select: Callable[[list[Any], list[Any]], list[Any]],
+    ) -> list[Any]:
         if self.streams and seed is None:
             raise RuntimeError(
                 "the function draws random numbers, which a pure function can only take from its "
@@ -66,7 +92,7 @@ class Recording:
 
         def outputs(seed: Any, *arrays: Any) -> list[Any]:
             numbers = [self._number(index, seed) for index in range(len(self.numbers))]
-            return walk(self.program, arrays, numbers)[0]
+            return select(*walk(self.program, arrays, numbers))
 
         run = outputs if has_x64() else with_narrow_indices(outputs)
         with x64():

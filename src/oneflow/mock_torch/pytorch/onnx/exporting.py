@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import enum
+import functools
 import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import oneflow as flow
+from oneflow.base.extras import DeferredModule
 from oneflow.mock_torch.missing import raise_missing
+from oneflow.mock_torch.pytorch.utils._pytree import tree_leaves
+
+_PURPOSE = "an exported model"
+onnx = DeferredModule("onnx", "onnx", _PURPOSE)
+onnx_ir = DeferredModule("onnx_ir", "onnx", _PURPOSE)
+onnxruntime = DeferredModule("onnxruntime", "onnx", _PURPOSE)
+reference = DeferredModule("onnx.reference", "onnx", _PURPOSE)
 
 # Options that change the model that is written, and the values with which nothing is missing.
 _REFUSED: dict[str, tuple[Any, ...]] = {
@@ -24,7 +35,6 @@ _WITHOUT_EFFECT = frozenset(
         "custom_opsets",
         "do_constant_folding",
         "dump_exported_program",
-        "dynamo",
         "enable_onnx_checker",
         "example_outputs",
         "fallback",
@@ -49,14 +59,26 @@ class TrainingMode(enum.IntEnum):
 
 
 class ONNXProgram:
-    """An exported model.
+    """An exported model."""
 
-    Attributes:
-        model_proto: the model, as the package `onnx` has it.
-    """
+    def __init__(self, read: Callable[[], Any]) -> None:
+        """Initialise it.
 
-    def __init__(self, model_proto: Any) -> None:
-        self.model_proto = model_proto
+        Args:
+            read: returns the model, as the package `onnx` has it.
+        """
+        self._read = read
+        self._session: Any = None
+
+    @functools.cached_property
+    def model_proto(self) -> Any:
+        """The model, as the package `onnx` has it."""
+        return self._read()
+
+    @functools.cached_property
+    def model(self) -> Any:
+        """The model, as the package `onnx-ir` has it."""
+        return onnx_ir.from_proto(self.model_proto)
 
     def save(self, destination: str | os.PathLike[str], **options: Any) -> None:
         """Write the model to a file.
@@ -65,35 +87,95 @@ class ONNXProgram:
             destination: its path.
             options: accepted; weights are in the same file.
         """
-        with open(destination, "wb") as file:
-            file.write(self.model_proto.SerializeToString())
+        _write(self, destination)
+
+    def optimize(self) -> None:
+        """Do nothing: models are written optimized."""
+
+    def initialize_inference_session(self, **options: Any) -> None:
+        """Prepare the calls.
+
+        Args:
+            options: accepted; the session is ONNX Runtime's on the CPU.
+        """
+        self._session = onnxruntime.InferenceSession(
+            self.model_proto.SerializeToString(), providers=["CPUExecutionProvider"]
+        )
+
+    def release(self) -> None:
+        """Forget the session of the calls."""
+        self._session = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Run the model by ONNX Runtime.
+
+        Args:
+            args: tensors, nested in lists, tuples and dicts, for the inputs in order.
+            kwargs: further ones.
+
+        Returns:
+            A tuple of tensors.
+        """
+        return self._results(self._run_session, args, kwargs)
+
+    def call_reference(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Run the model by the evaluator of the package `onnx`, which is slow and exact."""
+        evaluator = reference.ReferenceEvaluator(self.model_proto)
+        return self._results(lambda inputs: evaluator.run(None, inputs), args, kwargs)
+
+    def _run_session(self, inputs: dict[str, Any]) -> list[Any]:
+        if self._session is None:
+            self.initialize_inference_session()
+        return self._session.run(None, inputs)
+
+    def _results(self, run: Callable, args: tuple, kwargs: dict) -> tuple[Any, ...]:
+        tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, flow.Tensor)]
+        names = [info.name for info in self.model_proto.graph.input]
+        if len(tensors) != len(names):
+            raise ValueError(
+                f"the exported model has {len(names)} inputs, {', '.join(names)}; got "
+                f"{len(tensors)} tensors"
+            )
+        arrays = [tensor.detach().cpu().numpy() for tensor in tensors]
+        results = run(dict(zip(names, arrays, strict=True)))
+        return tuple([flow.as_tensor(result) for result in results])
 
 
-def export(model: Any, args: Any = (), f: Any = None, **options: Any) -> ONNXProgram | None:
+def _write(program: ONNXProgram, destination: Any) -> None:
+    data = program.model_proto.SerializeToString()
+    if hasattr(destination, "write"):
+        destination.write(data)
+    else:
+        Path(destination).write_bytes(data)
+
+
+def export(
+    model: Any, args: Any = (), f: Any = None, *, dynamo: bool = True, **options: Any
+) -> ONNXProgram | None:
     """Export a model to ONNX.
 
     Args:
         model: the model.
         args: example arguments.
-        f: the file or the path to write to; None: return the model.
+        f: the file or the path to write to; None: return the model alone.
+        dynamo: False: return nothing, as PyTorch's old exporter.
         options: those of `oneflow.onnx.export`, and those by which PyTorch is told how to find,
             check or report the same model, which change nothing.
+
+    Returns:
+        The exported model; None if it was written by ``dynamo=False``.
 
     Raises:
         NotImplementedError: an option asks for another model, as one without its parameters.
         TypeError: there is no such option.
 
     Example:
-        >>> import io
         >>> from oneflow import mock_torch
         >>> with mock_torch.enable():
         ...     import torch
-        >>> file = io.BytesIO()
-        >>> torch.onnx.export(
-        ...     torch.nn.ReLU(), torch.ones(2), file, export_params=True, do_constant_folding=True
-        ... )
-        >>> len(file.getvalue()) > 0
-        True
+        >>> program = torch.onnx.export(torch.nn.ReLU(), torch.ones(2), do_constant_folding=True)
+        >>> program(torch.tensor([-1.0, 2.0]))[0].tolist()
+        [0.0, 2.0]
     """
     for name, accepted in _REFUSED.items():
         value = options.pop(name, accepted[0])
@@ -101,13 +183,20 @@ def export(model: Any, args: Any = (), f: Any = None, **options: Any) -> ONNXPro
             raise_missing("torch.onnx.export", f"`{name}` must be {accepted[0]}, got {value!r}")
     effective = {name: value for name, value in options.items() if name not in _WITHOUT_EFFECT}
     arguments = args if isinstance(args, tuple) else (args,)
-    if f is not None and not hasattr(f, "write"):
-        return flow.onnx.export(model, arguments, f, **effective)
-    program = ONNXProgram(flow.onnx.export(model, arguments, **effective))
-    if f is None:
-        return program
-    f.write(program.model_proto.SerializeToString())
-    return None
+    if f is None or hasattr(f, "write"):
+        proto = flow.onnx.export(model, arguments, **effective)
+        program = ONNXProgram(lambda: proto)
+        if f is not None:
+            _write(program, f)
+    else:
+        flow.onnx.export(model, arguments, f, **effective)
+        program = ONNXProgram(functools.partial(_load, os.path.abspath(f)))
+    return program if dynamo or f is None else None
+
+
+def _load(path: str) -> Any:
+    """A model that was written, with weights that lie in a file of their own."""
+    return onnx.load(path)
 
 
 __all__ = ["ONNXProgram", "TrainingMode", "export"]
