@@ -142,11 +142,15 @@ class ConversionMixin:
 
     def cpu(self) -> Self:
         """Move all parameters and buffers to the CPU."""
-        return self.to("cpu")
+        return self._to_device(Device("cpu"))
 
     def cuda(self, device: int | Device | str | None = None) -> Self:
         """Move all parameters and buffers to a GPU: the given one, or the current one."""
-        return self.to(Device("cuda" if device is None else device))
+        return self._to_device(Device("cuda" if device is None else device))
+
+    def _to_device(self, device: Device) -> Self:
+        # Not by `to`, which a subclass may write by means of `cpu` and `cuda`.
+        return self._apply(lambda tensor: tensor.to(device=device))
 
     def to_empty(self, *, device: Device | str | int, recurse: bool = True) -> Self:
         """Give parameters and buffers new memory on `device` without copying values.
