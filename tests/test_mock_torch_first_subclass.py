@@ -75,3 +75,91 @@ def test_functions_refuse_the_first_parameters_without_values():
     first, message = done.stdout.splitlines()
     assert first == "False", done.stderr
     assert message.startswith("`relu` cannot take an uninitialized parameter"), message
+
+
+FOREIGN = """
+from oneflow import mock_torch
+mock_torch.enable()
+import torch
+from torch.nn.functional import linear
+
+class Diagonal:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        name = func is torch.linalg.eigh or func.__name__
+        return name, [kind.__name__ for kind in types], kwargs
+
+d, x = Diagonal(), torch.ones(2, 2)
+print(torch.sum(d, -1), torch.matmul(x, d), torch.cat((d, d), dim=0))
+print(torch.linalg.eigh(d), linear(x, d))
+"""
+
+
+def test_functions_ask_classes_that_are_no_tensors():
+    done = subprocess.run([sys.executable, "-c", FOREIGN], capture_output=True, text=True)
+    calls = [
+        "('sum', ['Diagonal'], {}) ('matmul', ['Diagonal'], {}) ('cat', ['Diagonal'], {'dim': 0})",
+        "(True, ['Diagonal'], {}) ('linear', ['Diagonal'], {})",
+    ]
+    assert done.stdout.splitlines() == calls, done.stderr
+
+
+STATEMENTS = """
+import builtins, sys
+from oneflow import mock_torch
+from oneflow.tensor.subclasses import FIRST_SUBCLASS
+before = builtins.__build_class__
+
+class Meta(type):
+    def __new__(cls, name, bases, members):
+        print(name, sys._getframe(1).f_code.co_name)
+        return super().__new__(cls, name, bases, members)
+
+def define():
+    class Local(metaclass=Meta):
+        __slots__ = ()
+
+mock_torch.enable()
+import torch
+define()
+with mock_torch.disable():
+    print(builtins.__build_class__ is before)
+print(builtins.__build_class__ is before, FIRST_SUBCLASS.exists)
+
+class Asked(metaclass=Meta):
+    __torch_function__ = None
+
+print(FIRST_SUBCLASS.exists)
+mock_torch.disable()
+print(builtins.__build_class__ is before)
+"""
+
+
+def test_class_statements_run_as_always():
+    done = subprocess.run([sys.executable, "-c", STATEMENTS], capture_output=True, text=True)
+    lines = ["Local define", "True", "False False", "Asked <module>", "True", "True"]
+    assert done.stdout.splitlines() == lines, done.stderr
+
+
+FRAMES = """
+from oneflow import mock_torch
+mock_torch.enable()
+import contextlib, sys, types, torch
+
+class Asked:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return len(sys._getframe(2).f_locals["kwargs"])
+
+functions = [f for f in vars(torch).values() if isinstance(f, types.FunctionType) and f.__closure__]
+counts = set()
+for function in functions:
+    with contextlib.suppress(Exception):
+        counts.add(function(Asked()))
+print(counts)
+"""
+
+
+def test_the_variables_of_functions_that_ask_can_be_shown():
+    done = subprocess.run([sys.executable, "-c", FRAMES], capture_output=True, text=True)
+    assert done.stdout == "{0}\n", done.stderr

@@ -20,6 +20,7 @@ from oneflow.base.failed_imports import failed_import
 from oneflow.base.process_settings import inherit
 from oneflow.base.program_name import ONEFLOW, PYTORCH, program_name, set_program_name
 from oneflow.base.suggestions import UnknownAttributeError
+from oneflow.mock_torch.foreign_classes import watch_class_statements
 from oneflow.mock_torch.modules import MODULE_IN_PLACE
 from oneflow.mock_torch.paths import HOMES
 from oneflow.mock_torch.pickle_paths import pickle_by_path, pickle_names
@@ -245,6 +246,7 @@ class OneflowImporter(MetaPathFinder, Loader):
             sys.modules.update(self._others)
             self._others = modules
             set_program_name(PYTORCH if enabled else ONEFLOW)
+            watch_class_statements(enabled)
         return before
 
 

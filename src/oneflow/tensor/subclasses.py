@@ -11,7 +11,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterable
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 from oneflow.base.shape import Size
@@ -139,21 +139,36 @@ def overridable(function: FunctionType, public_api: Any = None) -> FunctionType:
 
 
 def _enable_override(copy: Any, public_api: Callable[..., Any]) -> None:
-    """Give a copy of a function the code of `_call_override`, and the objects it needs."""
+    """Give a copy of a function the code of `_CALL_OVERRIDE`, and the objects it needs."""
     parts = (copy.__wrapped__, public_api, _switch, _types_of, call_torch_function)
     # First the default: another thread may call the function between the two lines.
     copy.__kwdefaults__ = {**(copy.__kwdefaults__ or {}), "_parts": parts}
-    # The number of cells must stay what it was; the code does not look at them.
-    copy.__code__ = _call_override.__code__.replace(co_freevars=copy.__code__.co_freevars)
+    copy.__code__ = _code_with_cells(len(copy.__code__.co_freevars))
 
 
-def _call_override(*args: Any, _parts: tuple[Any, ...], **kwargs: Any) -> Any:
-    """The code of overridable functions; its global names are those of the copied function."""
-    function, public_api, switch, types_of, ask = _parts
-    types = types_of((*args, *kwargs.values())) if switch.is_on else ()
-    if not types:
-        return function(*args, **kwargs)
-    return ask(public_api, types, args, kwargs)
+#: The code of overridable functions; its global names are those of the copied function. It does not
+#: look at the cells of that, of which there must be as many: whoever shows the variables of a frame
+#: looks at them.
+_CALL_OVERRIDE = """
+def of_cells({cells}):
+    def call_override(*args, _parts, **kwargs):
+        function, public_api, switch, types_of, call_torch_function = _parts
+        types = types_of((*args, *kwargs.values())) if switch.is_on else ()
+        if not types:
+            return function(*args, **kwargs)
+        return call_torch_function(public_api, types, args, kwargs)
+        ({cells})
+    return call_override
+"""
+
+
+@functools.cache
+def _code_with_cells(count: int) -> CodeType:
+    """The code of an overridable function that has so many cells."""
+    names = "".join(f"cell_{number}, " for number in range(count))
+    namespace: dict[str, Any] = {}
+    exec(_CALL_OVERRIDE.format(cells=names), namespace)
+    return namespace["of_cells"](*range(count)).__code__
 
 
 def call_torch_function(
