@@ -219,7 +219,13 @@ def parametrizations_are_transferred(library):
 
 def the_environment_is_described(library):
     collect = importlib.import_module(f"{library.__name__}.utils.collect_env")
-    return "ython" in collect.get_pretty_env_info()
+    fake = {"nvidia-smi -L": "GPU 0: H200 (UUID: GPU-1)", "nvidia-smi": "Driver Version: 5.1 CUDA"}
+    found = [collect.run("echo a; false"), collect.run(["echo", "b"])]
+    for name in ("get_gpu_info", "get_nvidia_driver_version", "get_gcc_version", "get_cpu_info"):
+        describe = getattr(collect, name)
+        answered = describe(lambda command: (0, fake.get(command, ""), ""))
+        found += [describe(collect.run), answered or None, describe(lambda _: (1, "x", ""))]
+    return "ython" in collect.get_pretty_env_info(), found
 
 
 def arrays_are_made_of_capsules(library):

@@ -9,7 +9,7 @@ from typing import Any
 
 from oneflow.autograd.checkpointing import noop_context_fn
 from oneflow.mock_torch.pytorch.aten import OpOverload
-from oneflow.mock_torch.pytorch.library import CustomOpDef
+from oneflow.mock_torch.pytorch.operator_definition import CustomOpDef
 from oneflow.tensor.tensor import Tensor
 
 DefaultDeviceType = str
