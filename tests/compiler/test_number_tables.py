@@ -9,7 +9,8 @@ import pytest
 import oneflow as flow
 from oneflow.base.device import CPU
 from oneflow.compiler import number_tables
-from oneflow.compiler.number_tables import NumberTables
+from oneflow.compiler.number_tables import NumberTables, NumberVectors, number_arguments
+from oneflow.program import update_number
 from oneflow.program.update_number import UpdateNumber
 from oneflow.runtime import eager
 from oneflow.runtime.background import COMPILER
@@ -63,6 +64,20 @@ def many() -> Iterator[Run]:
     return (([*_counted(step), *[0.5] * 9000], [step]) for step in range(1, 9))
 
 
+def repeated() -> Iterator[Run]:
+    """Runs that were interrupted and are made again, and steps taken back."""
+    for step, (floats, integers) in enumerate(counts_and_draws()):
+        yield floats, integers
+        if step % 20 == 9:
+            yield floats, integers
+        if step == ROWS + 30:
+            yield [0.3, *_counted(step - 4)], integers
+
+
+def wide() -> Iterator[Run]:
+    return (([*_counted(step), *[0.5] * 198], [step]) for step in range(1, RUNS))
+
+
 # The transfers of all runs: arrays that stay, and arrays given to the program itself.
 SENT: dict[Any, tuple[int, int]] = {
     constant: (2, 2),
@@ -72,21 +87,23 @@ SENT: dict[Any, tuple[int, int]] = {
     changed_by_hand: (14, 10),
     unknown: (30, 2 * RUNS),
     many: (0, 16),
+    repeated: (10, 4),
+    wide: (10, 2),
 }
 
 
 @pytest.mark.parametrize("runs", SENT)
 def test_each_run_gets_its_numbers(runs, monkeypatch):
-    monkeypatch.setattr(number_tables, "_MAX_ROWS_ON_CPUS", ROWS)
+    monkeypatch.setattr(update_number, "_TYPES_WITHOUT_TABLES", ())
     sent = []
     put = number_tables._replicated
     monkeypatch.setattr(
         number_tables, "_replicated", lambda array, device: sent.append(array) or put(array, device)
     )
-    tables: NumberTables | None = None
+    tables: NumberTables | NumberVectors | None = None
     given = 0
     for floats, integers in runs():
-        tables = tables or NumberTables(len(floats), len(integers), CPU)
+        tables = tables or number_arguments(len(floats), len(integers), CPU)
         kinds = ((floats, np.float64), (integers, np.int64))
         vectors = [np.array(numbers, kind) for numbers, kind in kinds if numbers]
         arguments = tables(vectors, floats)
@@ -144,7 +161,7 @@ def _weights_after_steps(as_graph: bool) -> tuple[np.ndarray, int, int]:
 @pytest.mark.parametrize("as_graph", [False, True])
 def test_training_is_what_it_is_without_tables(as_graph, monkeypatch):
     expected, *expected_counts = _weights_after_steps(as_graph)
-    monkeypatch.setattr(number_tables, "_MAX_ROWS_ON_CPUS", ROWS)
+    monkeypatch.setattr(update_number, "_TYPES_WITHOUT_TABLES", ())
     monkeypatch.setattr(eager, "PROGRAMS", ProgramCache())
     sizes = []
     abstract = NumberTables.abstract

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import oneflow as flow
-from oneflow.compiler import number_tables
+from oneflow.program import update_number
 from oneflow.runtime import eager
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.checks import POLL_INTERVAL
@@ -21,7 +21,7 @@ WARM_UP = 6  # until every program is hot
 @pytest.fixture(autouse=True)
 def accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs take their numbers as those of accelerators do."""
-    monkeypatch.setattr(number_tables, "_MAX_ROWS_ON_CPUS", number_tables._MAX_ROWS)
+    monkeypatch.setattr(update_number, "_TYPES_WITHOUT_TABLES", ())
     monkeypatch.setattr(eager, "PROGRAMS", ProgramCache())
 
 

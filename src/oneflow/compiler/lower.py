@@ -2,7 +2,7 @@
 
 Run-time numbers travel as two vectors, one float64 and one int64, however many there are: a changed
 learning rate is a changed element of a vector, never a new program. What is compiled takes each as
-a row of a table (`NumberTables`).
+a vector, or on accelerators a row of a table (`number_tables.py`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from oneflow.compiler.executable_cache import EXECUTABLES, OPERATION_BYTES
 from oneflow.compiler.failed_flag import CheckResults, abstract_flag, zero_flag
 from oneflow.compiler.guarded_writes import CheckedUpdates
 from oneflow.compiler.loaded_executable import LoadedExecutable, check_largest_array
-from oneflow.compiler.number_tables import NumberTables
+from oneflow.compiler.number_tables import number_arguments
 from oneflow.compiler.options import compiler_options, operation_options
 from oneflow.compiler.sharding import (
     abstract_array,
@@ -85,7 +85,7 @@ class Executable:
         self.is_global = isinstance(device, Placement)
         self._all_reduces = isinstance(device, Placement) and _can_all_reduce(program, device)
         self.device = device
-        self._tables = NumberTables(len(self._floats), len(self._integers), device)
+        self._tables = number_arguments(len(self._floats), len(self._integers), device)
         self._only_floats = not self._integers and not self._constants
         # One collective program at a time: those of several devices of one CPU share its threads,
         # and wait for each other forever if too many are under way.

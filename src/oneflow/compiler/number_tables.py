@@ -1,12 +1,11 @@
-"""The run-time numbers of a program on its device: tables with those of many steps.
+"""The run-time numbers of a program on its device: what has not changed is not sent again.
 
 On accelerators a program takes a table of float64 and one of int64, and the row that holds the
 numbers of this run. What optimizers, their schedules and generators will need is known in advance.
 So a table is sent once for many steps, and rows are numbers that are on the device for good: in
 the steps between nothing is sent. The host counts as if there were no tables, and compares:
 numbers that are others than those expected are sent, so that a table never decides what a step
-computes with. On CPUs, which copy a vector in less time than choosing a row takes, there are
-vectors.
+computes with. On CPUs programs take vectors.
 """
 
 from __future__ import annotations
@@ -24,15 +23,74 @@ from oneflow.base.device import Device, xla_device
 from oneflow.base.placement import Placement
 from oneflow.base.x64 import in_x64
 from oneflow.compiler.sharding import on_local_devices
-from oneflow.program.update_number import UpdateNumber
+from oneflow.program.update_number import UpdateNumber, uses_number_tables
 
 _MAX_ROWS = 64
-_MAX_ROWS_ON_CPUS = 1
-_MAX_BYTES = 2**16  # of a table with more than one row
+_MAX_BYTES = 2**16  # of a table
 # Runs for which nobody asks what is to come after it was wrong; they double each time.
 _FIRST_PAUSE, _MAX_PAUSE = 1, 4096
 # Devices and placements of which the rows are kept.
 _MAX_DEVICES = 512
+
+
+def number_arguments(
+    floats: int, integers: int, device: Device | Placement
+) -> NumberVectors | NumberTables:
+    """The arguments of a program for its run-time numbers.
+
+    Args:
+        floats: how many numbers are passed as floats.
+        integers: how many are passed as integers.
+        device: where the program runs.
+    """
+    sizes = ((floats, np.float64), (integers, np.int64))
+    kinds = [(count, np.dtype(kind)) for count, kind in sizes if count]
+    largest = max((count * dtype.itemsize for count, dtype in kinds), default=_MAX_BYTES)
+    rows = min(_MAX_ROWS, _MAX_BYTES // largest)
+    if rows < 2 or not uses_number_tables(device):
+        return NumberVectors(kinds, device)
+    return NumberTables(kinds, device, rows)
+
+
+class NumberVectors:
+    """The numbers that each run of a program takes, as vectors.
+
+    A vector of which the last run had an equal one stays on the device from then on. Others are
+    given as NumPy's: XLA copies these in less time than a transfer of their own takes.
+
+    Args:
+        kinds: the length and dtype of each vector.
+        device: where the program runs.
+    """
+
+    def __init__(self, kinds: Sequence[tuple[int, np.dtype]], device: Device | Placement) -> None:
+        self._kinds = kinds
+        self._device = device
+        # The bits of each vector, and its array; one object, for several threads may come here.
+        self._last: list[tuple[bytes, Any]] = [(b"", None) for _ in kinds]
+
+    def abstract(self) -> list[jax.ShapeDtypeStruct]:
+        """Shapes and dtypes of the vectors."""
+        return _abstract([((count,), dtype) for count, dtype in self._kinds], self._device)
+
+    def with_row(self, function: Callable[..., Any], first: int) -> Callable[..., Any]:
+        """The function itself, which takes vectors."""
+        return function
+
+    def __call__(self, vectors: Sequence[np.ndarray], floats: Sequence[Any]) -> list[Any]:
+        """The vectors as arguments of the program."""
+        arguments: list[Any] = []
+        for place, vector in enumerate(vectors):
+            bits = vector.tobytes()
+            last, array = self._last[place]
+            if bits != last:
+                self._last[place] = bits, None
+                array = vector
+            elif array is None:
+                array = _replicated(vector, self._device)
+                self._last[place] = bits, array
+            arguments.append(array)
+        return arguments
 
 
 class _Sent(NamedTuple):
@@ -42,53 +100,44 @@ class _Sent(NamedTuple):
         rows: the bits of each row of the tables that is in use.
         row: the one of that run.
         tables: the tables.
-        numbers: for each row its number, on the device, unless there is one row for all.
+        numbers: for each row its number, on the device.
         on_device: the tables are there, too; else they are NumPy's.
     """
 
     rows: Sequence[bytes]
     row: int
     tables: list[Any]
-    numbers: Sequence[tuple[Any, ...]]
+    numbers: Sequence[Any]
     on_device: bool
 
 
 class NumberTables:
-    """The numbers that each run of a program takes.
+    """The numbers that each run of a program takes, as rows of tables.
 
     The first ones are given as NumPy's, for one run: XLA copies these in less time than a transfer
     of their own takes. If the next run needs the same numbers, or others of which those of the runs
     to come are known, they stay on the device from then on.
 
     Args:
-        floats: how many numbers are passed as floats.
-        integers: how many are passed as integers.
+        kinds: the number of columns and the dtype of each table.
         device: where the program runs.
+        rows: the rows of each, at least two.
     """
 
-    def __init__(self, floats: int, integers: int, device: Device | Placement) -> None:
-        kinds = ((floats, np.float64), (integers, np.int64))
-        self._kinds = [(count, np.dtype(kind)) for count, kind in kinds if count]
+    def __init__(
+        self, kinds: Sequence[tuple[int, np.dtype]], device: Device | Placement, rows: int
+    ) -> None:
+        self._kinds = kinds
         self._device = device
-        largest = max((count * dtype.itemsize for count, dtype in self._kinds), default=1)
-        most = _MAX_ROWS_ON_CPUS if device.type == "cpu" else _MAX_ROWS
-        self._count = max(1, min(most, _MAX_BYTES // largest))
+        self._count = rows
         # One object, for several threads may come here.
         self._sent = _Sent((), 0, [], [], False)
         self._pause, self._next_pause = 0, _FIRST_PAUSE
 
     def abstract(self) -> list[jax.ShapeDtypeStruct]:
-        """Shapes and dtypes of the tables and of the row, or of vectors."""
-        sharding = None
-        if isinstance(self._device, Placement):
-            sharding = NamedSharding(self._device.mesh, PartitionSpec())
-        shapes: list[tuple[tuple[int, ...], Any]]
-        if self._count == 1:
-            shapes = [((count,), dtype) for count, dtype in self._kinds]
-        else:
-            shapes = [((self._count, count), dtype) for count, dtype in self._kinds]
-            shapes += [((), np.dtype(np.uint32))] if shapes else []
-        return [jax.ShapeDtypeStruct(s, dtype, sharding=sharding) for s, dtype in shapes]
+        """Shapes and dtypes of the tables and of the row."""
+        tables: list[Any] = [((self._count, count), dtype) for count, dtype in self._kinds]
+        return _abstract([*tables, ((), np.dtype(np.uint32))], self._device)
 
     def with_row(self, function: Callable[..., Any], first: int) -> Callable[..., Any]:
         """A function of tables and a row, made of one of vectors.
@@ -97,8 +146,6 @@ class NumberTables:
             function: takes the vectors after its first arguments.
             first: the number of these.
         """
-        if not self._kinds or self._count == 1:
-            return function
         end = first + len(self._kinds)
 
         def run(*arguments: Any) -> Any:
@@ -127,7 +174,7 @@ class NumberTables:
             if row == len(rows) or bits != rows[row]:
                 return self._send(bits, vectors, floats)
             self._sent = _Sent(rows, row, tables, numbers, True)
-        return *tables, *numbers[row]
+        return *tables, numbers[row]
 
     def _send(
         self, bits: bytes, vectors: Sequence[np.ndarray], floats: Sequence[Any]
@@ -136,8 +183,6 @@ class NumberTables:
         rows, row, _, _, on_device = self._sent
         if rows and bits == rows[row]:  # and so they will be
             return self._keep([bits], self._filled(vectors))
-        if self._count == 1:
-            return self._give(bits, vectors)
         if on_device and len(rows) > 1:
             if row == 0:
                 self._pause = self._next_pause
@@ -157,8 +202,6 @@ class NumberTables:
 
     def _filled(self, vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Tables all of whose rows are these numbers."""
-        if self._count == 1:
-            return list(vectors)
         return [np.tile(vector, (self._count, 1)) for vector in vectors]
 
     def _look_ahead(self, tables: list[np.ndarray], floats: Sequence[Any], before: bytes) -> None:
@@ -169,7 +212,10 @@ class NumberTables:
         steps = self._count - 1
         for place, number in enumerate(floats):
             if type(number) is UpdateNumber:
-                numbers = np.array(number.ahead(steps), np.float64)
+                try:
+                    numbers = np.array(number.ahead(steps), np.float64)
+                except ArithmeticError:  # which the steps themselves will raise if they are made
+                    continue
                 tables[0][1:, place : place + numbers.shape[1]] = numbers
         last = tables[-1]
         if last.dtype.kind == "i":
@@ -178,27 +224,27 @@ class NumberTables:
 
     def _give(self, bits: bytes, vectors: Sequence[np.ndarray]) -> tuple[Any, ...]:
         """Give the numbers of one run to the program itself."""
-        tables = list(vectors)
-        if self._count > 1:
-            tables = [np.empty((self._count, count), dtype) for count, dtype in self._kinds]
-            for table, vector in zip(tables, vectors, strict=True):
-                table[0] = vector
-        numbers = self._numbers(1)
+        tables = [np.empty((self._count, count), dtype) for count, dtype in self._kinds]
+        for table, vector in zip(tables, vectors, strict=True):
+            table[0] = vector
+        numbers = [_row_on(self._device, 0)]
         self._sent = _Sent((bits,), 0, tables, numbers, False)
-        return *tables, *numbers[0]
+        return *tables, numbers[0]
 
     def _keep(self, rows: list[bytes], tables: list[np.ndarray]) -> tuple[Any, ...]:
         """Send tables that stay on the device."""
         arrays = [_replicated(table, self._device) for table in tables]
-        numbers = self._numbers(len(rows))
+        numbers = [_row_on(self._device, row) for row in range(len(rows))]
         self._sent = _Sent(rows, 0, arrays, numbers, True)
-        return *arrays, *numbers[0]
+        return *arrays, numbers[0]
 
-    def _numbers(self, count: int) -> list[tuple[Any, ...]]:
-        """The number of each row as an argument, on the device."""
-        if self._count == 1:
-            return [()]
-        return [(_row_on(self._device, row),) for row in range(count)]
+
+def _abstract(shapes: Sequence[tuple[Any, Any]], device: Device | Placement) -> list[Any]:
+    """Arguments of these shapes and dtypes, on each device of a placement."""
+    sharding = None
+    if isinstance(device, Placement):
+        sharding = NamedSharding(device.mesh, PartitionSpec())
+    return [jax.ShapeDtypeStruct(shape, dtype, sharding=sharding) for shape, dtype in shapes]
 
 
 @functools.lru_cache(maxsize=_MAX_DEVICES * _MAX_ROWS)

@@ -21,10 +21,10 @@ from oneflow.differentiation.grad_mode import no_grad
 from oneflow.graph.capturing_recorder import CapturingRecorder
 from oneflow.graph.variables import GraphVariables
 from oneflow.optim.groups import states_of_parameters
-from oneflow.optim.numbers_ahead import options_ahead
+from oneflow.optim.numbers_ahead import numbers_of_update, options_ahead
 from oneflow.optim.optimizer import Optimizer
 from oneflow.primitives.operators.optimizer import pack_numbers
-from oneflow.program.update_number import UpdateNumber
+from oneflow.program.update_number import UpdateNumber, uses_number_tables
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import on_placement
@@ -148,7 +148,7 @@ class HostCounts(StepCounts):
                 n: option.item() if type(option) is Tensor else option
                 for n, option in group.items()
             }
-        return self._optimizer.numbers(group, state)
+        return numbers_of_update(self._optimizer, group, state, self._recorder.device)
 
     def slots(self) -> set[int]:
         """The indices of the numbers of each update."""
@@ -285,9 +285,10 @@ class TensorCounts(StepCounts):
 
     def update_numbers(self, numbers: list[Any]) -> None:
         """Write the options of each group."""
+        has_tables = uses_number_tables(self._recorder.device)
         for group, start in self._slots:
             updated = _numbers_in(group)
-            if updated:
+            if updated and has_tables:
                 updated[0] = UpdateNumber(updated[0], partial(self._ahead, group))
             numbers[start : start + len(updated)] = updated
 

@@ -2,50 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from oneflow.optim.groups import with_scaled_lr
-from oneflow.program.update_number import UpdateNumber
-from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import unwrap
+from oneflow.base.device import Device
+from oneflow.base.placement import Placement
+from oneflow.program.update_number import UpdateNumber, uses_number_tables
 
-# The numbers of an update, from the options of its group and the counts of a parameter.
-Rule = Callable[[dict[str, Any], dict[str, Any]], Sequence[Any]]
 # The last step of a schedule, and what it sets in the next ones.
 _COMPUTED: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
 
 
 def numbers_of_update(
-    optimizer: Any, rule: Rule, group: dict[str, Any], state: dict[str, Any]
+    optimizer: Any, group: dict[str, Any], state: dict[str, Any], device: Device | Placement
 ) -> tuple[Any, ...]:
-    """The numbers of an update; the first tells those of the steps to come if all are known here.
+    """The numbers of an update; the first tells those of the steps to come where that is of use.
 
     Args:
         optimizer: the optimizer.
-        rule: its rule.
         group: the options of the parameter.
         state: the counts of the parameter, advanced.
+        device: where they are used.
     """
-    numbers = [
-        unwrap(number) if isinstance(number, Tensor) else float(number)
-        for number in rule(with_scaled_lr(group), state)
-    ]
-    if numbers and {*map(type, numbers)} == {float}:
-        numbers[0] = UpdateNumber(numbers[0], partial(_ahead, optimizer, rule, group, state))
-    return tuple(numbers)
+    numbers = optimizer.numbers(group, state)
+    if not uses_number_tables(device) or {*map(type, numbers)} != {float}:
+        return numbers
+    return UpdateNumber(numbers[0], partial(_ahead, optimizer, group, state)), *numbers[1:]
 
 
 def _ahead(
-    optimizer: Any, rule: Rule, group: dict[str, Any], state: dict[str, Any], steps: int
+    optimizer: Any, group: dict[str, Any], state: dict[str, Any], steps: int
 ) -> list[Sequence[float]]:
     """The numbers of the next steps: the optimizer's own arithmetic, on copies of its counts."""
     counts, rows = dict(state), []
     for options in options_ahead(optimizer, group, counts.get("step"), steps):
         optimizer.advance(counts, options)
-        rows.append(list(map(float, rule(with_scaled_lr(options), counts))))
+        rows.append(optimizer.numbers(options, counts))
     return rows
 
 

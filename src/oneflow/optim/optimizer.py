@@ -39,6 +39,7 @@ from oneflow.optim.groups import (
     saved_parameters,
     states_of_parameters,
     unchanged_by_failures,
+    with_scaled_lr,
 )
 from oneflow.optim.hooks import OptimizerHooks, complete_step
 from oneflow.optim.numbers_ahead import numbers_of_update
@@ -265,7 +266,7 @@ class Optimizer(GraphSchedule, OptimizerHooks, KeywordSuggestion):
 
     def _pack(self, group: dict[str, Any], state: dict[str, Any], device: Device) -> Value:
         """The numbers of the next update of a parameter with `state`, as one vector."""
-        return pack_numbers(*self.numbers(group, state), device=device)
+        return pack_numbers(*numbers_of_update(self, group, state, device), device=device)
 
     # --- what a graph asks, which records a step once and fills in its numbers before each run
 
@@ -277,10 +278,12 @@ class Optimizer(GraphSchedule, OptimizerHooks, KeywordSuggestion):
     def numbers(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[Any, ...]:
         """The numbers of the next update of a parameter with `state`, which has been advanced.
 
-        Numbers are tensors if the entries of `state` or the options of `group` that they need are;
-        else the first tells those of the steps to come.
+        Numbers are tensors if the entries of `state` or the options of `group` that they need are.
         """
-        return numbers_of_update(self, self._numbers, group, state)
+        return tuple(
+            unwrap(number) if isinstance(number, Tensor) else float(number)
+            for number in self._numbers(with_scaled_lr(group), state)
+        )
 
     def advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
         """Count one step of a parameter of `group` with `state`; what `StepCounter` says of it."""

@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from oneflow.base.device import Device
+from oneflow.base.placement import Placement
+
+# CPUs copy a vector in less time than choosing a row of a table takes.
+_TYPES_WITHOUT_TABLES = frozenset({"cpu"})
+
+
+def uses_number_tables(device: Device | Placement) -> bool:
+    """Return whether programs on a device take the numbers of many steps at once."""
+    return device.type not in _TYPES_WITHOUT_TABLES
+
 
 class UpdateNumber(float):
     """The first of the run-time numbers of an optimizer's update.
