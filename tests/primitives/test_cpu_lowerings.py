@@ -173,7 +173,7 @@ def test_the_values_are_those_of_the_definition(lowering):
 def test_the_gradient_of_an_extreme_so_far_is_that_of_the_lowering():
     assert default_rule(cummax) is not None  # makes the primitive
     derived = cummax._vjp
-    attributes = {"wanted": (0,), "outputs": (0,), "inputs": 1, "attributes": (("dim", 1),)}
+    attributes = {"argnums": (0,), "outputs": (0,), "inputs": 1, "attributes": (("dim", 1),)}
     (x,) = _integers(np.random.default_rng(0))
     x, g = x.astype("float32"), np.ones(x.shape, "float32")
     expected, found = (
@@ -205,7 +205,7 @@ def test_the_gradient_of_a_quantile_is_that_of_the_lowering():
     assert vjp is not None
     derived, g = quantile._vjp, np.ones((2, 4), "float32")
     attributes = {
-        "wanted": (0,),
+        "argnums": (0,),
         "outputs": (0,),
         "inputs": 2,
         "attributes": tuple(_OF_COLUMNS.items()),
