@@ -37,7 +37,7 @@ from oneflow.tensor.methods import (
     cast_value,
     write_result,
 )
-from oneflow.tensor.resizing import resize_to_result
+from oneflow.tensor.resizing import replace_memory, resize_to_result
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import write
 from oneflow.tuning.host_memory import host_memory_error
@@ -398,5 +398,4 @@ def put_out(
         _warn_of_resize(out, result)
     if out._family is not None:
         return resize_to_result(out, value)
-    out.data = wrap(value)
-    return out
+    return replace_memory(out, wrap(value))

@@ -6,6 +6,7 @@ from weakref import ref
 
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.primitives.operators.elementwise import conj
+from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.view_chain import NO_VIEWS, Chain, ViewCall, is_conjugate, scatter_back, seen_as
@@ -29,13 +30,18 @@ def base_of(tensor: Tensor) -> Tensor | None:
         root = family.storage.value.alias()
         base = wrap(root)
         family.base = ref(base)
-        family = Family(family.storage, root, family.base, (), family.uncounted)
+        family = _whole_family(family, root)
         family.storage.track(root)
     else:
         base = wrap(family.current())
         family.base = ref(base)
     base._family, base._chain, base._seen = family, NO_VIEWS, family.storage.version
     return base
+
+
+def _whole_family(family: Family, root: Value) -> Family:
+    """The family of the whole storage of a part without history; writes count for both."""
+    return Family(family.storage, root, family.base, family.writes, (), family.uncounted)
 
 
 def join_storage(tensor: Tensor, view_call: ViewCall) -> Tensor:
@@ -59,7 +65,7 @@ def join_storage(tensor: Tensor, view_call: ViewCall) -> Tensor:
         if is_recorded:
             # The part has a history, the rest of the storage has none.
             root = scatter_back(root, family.root_chain, family.current())
-        family = Family(family.storage, root, family.base, (), family.uncounted)
+        family = _whole_family(family, root)
         family.refusal = _PART_PRIMITIVES if is_recorded else ""
     base = wrap(family.current())
     base._family, base._chain, base._seen = family, NO_VIEWS, family.storage.version

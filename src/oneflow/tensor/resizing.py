@@ -29,6 +29,13 @@ def available_elements(tensor: Tensor) -> int:
     return size - storage_offset_of(tensor)
 
 
+def replace_memory(tensor: Tensor, content: Tensor) -> Tensor:
+    """Give `tensor` the memory of `content`, and its shape; it counts as a write."""
+    tensor.data = content
+    share(tensor).writes[0] += 1
+    return tensor
+
+
 def resize_to_result(tensor: Tensor, result: Value) -> Tensor:
     """Give `tensor` the shape of `result`, and its values, in the memory that it has.
 
@@ -42,7 +49,8 @@ def resize_to_result(tensor: Tensor, result: Value) -> Tensor:
     shape = result.spec.shape
     available = available_elements(tensor)
     if math.prod(shape) <= available:
-        return write(tensor._replace_with_view(elements_from(tensor, shape)), result)
+        view = tensor._replace_with_view(elements_from(tensor, shape), is_write=False)
+        return write(view, result)
     flat = reshape(result, shape=(result.spec.numel,))
     start = slice_(flat, 0, dims=(0,), sizes=(available,), steps=(1,))
     write(elements_from(tensor, (available,)), start)

@@ -392,6 +392,7 @@ class Tensor(WithState):
         if not isinstance(new, Tensor):
             raise TypeError(f"`data` must be a Tensor, got {type(new).__name__}")
         old, is_leaf = unwrap(self), self.is_leaf
+        writes = [self._writes] if self._family is None else self._family.writes
         node, same_spec = old.node, old.spec is unwrap(new).spec
         value = unwrap(new).alias()
         if same_spec:
@@ -399,7 +400,9 @@ class Tensor(WithState):
         self._value = value
         if not is_leaf and same_spec:
             with_history_of(self._value, old)
-        start_family(self, new).storage.track(self._value)
+        family = start_family(self, new)
+        family.storage.track(self._value)
+        family.writes = writes  # of the tensor and its views, whatever memory it has
         if is_leaf and node is not None:
             self.requires_grad_()
             self._value.node.hooks, self._value.node.post_hooks = node.hooks, node.post_hooks
@@ -415,12 +418,7 @@ class Tensor(WithState):
             >>> x.data.add_(1)._version, x._version, view._version
             (1, 2, 2)
         """
-        if self._family is None:
-            return self._writes
-        storage = self._family.storage
-        if self._family.uncounted:
-            return storage.uncounted_writes
-        return storage.version - storage.uncounted_writes
+        return self._writes if self._family is None else self._family.writes[0]
 
     def is_inference(self) -> bool:
         """True if this tensor was made in inference mode.
@@ -434,8 +432,8 @@ class Tensor(WithState):
         """
         return unwrap(self).stale is INFERENCE
 
-    def _replace_with_view(self, view: Tensor) -> Tensor:
-        """Turn into `view`, a view of this tensor: how `unsqueeze_` and its like end."""
+    def _replace_with_view(self, view: Tensor, is_write: bool = True) -> Tensor:
+        """Turn into `view`, a view of this tensor; `is_write`: that counts, no write follows."""
         if self.requires_grad and self.is_leaf:
             raise RuntimeError(
                 "a leaf Variable that requires grad is being used in an in-place operation."
@@ -444,6 +442,7 @@ class Tensor(WithState):
             move_retained_gradient(self, unwrap(self), view._value)
         self._value, self._family = view._value, view._family
         self._chain, self._seen = view._chain, view._seen
+        self._family.writes[0] += is_write
         return self
 
 

@@ -1,10 +1,10 @@
 """Write-through: tensors that share memory in PyTorch, kept equal over immutable arrays.
 
 A `Storage` is what tensors share: the current value of the whole (the *root*) and a version that
-counts writes. A `Family` is a set of tensors on one storage that also share autograd history: a
-root and its differentiable views. `x.detach()` starts a second family on the same storage. Each
-tensor knows the chain of view primitives that leads from the root to it; reading a tensor whose
-storage has moved on replays the chain, writing to a tensor scatters back along it.
+changes with each write. A `Family` is a set of tensors on one storage that also share autograd
+history: a root and its differentiable views. `x.detach()` starts a second family on the same
+storage. Each tensor knows the chain of view primitives that leads from the root to it; reading a
+tensor whose storage has moved on replays the chain, writing to a tensor scatters back along it.
 
 Most tensors are never viewed and have neither.
 
@@ -82,15 +82,13 @@ class Storage:
     Attributes:
         value: the root's data.
         version: number of writes so far.
-        uncounted_writes: those of them that autograd does not notice.
     """
 
-    __slots__ = ("__weakref__", "_prune_at", "_tracked", "uncounted_writes", "value", "version")
+    __slots__ = ("__weakref__", "_prune_at", "_tracked", "value", "version")
 
-    def __init__(self, value: Value, version: int = 0) -> None:
+    def __init__(self, value: Value) -> None:
         self.value = value
-        self.version = version
-        self.uncounted_writes = 0
+        self.version = 0
         self._tracked = [ref(value)]
         self._prune_at = 32
 
@@ -106,9 +104,7 @@ class Storage:
         """Write: `root` is the new content."""
         note_replacement(root, self.value, partial(_invalidate, ref(self)))
         replaced: list[ref[Value]] = []
-        if uncounted:
-            self.uncounted_writes += 1
-        else:
+        if not uncounted:
             replaced, self._tracked = self._tracked, []
         self.value = root
         self.version += 1
@@ -157,18 +153,29 @@ class Family:
         value: the root with this family's history.
         version: version of the storage that `value` belongs to.
         uncounted: writes do not count for autograd's check of saved tensors (`Tensor.data`).
+        writes: their number in a list of its own, which detached tensors share (`Tensor._version`).
         refusal: why it must not be written to while gradients are recorded, which would silently
             lose some; empty where it may.
         base: refers to the tensor that the others are views of, as long as it exists.
     """
 
-    __slots__ = ("base", "refusal", "root_chain", "storage", "uncounted", "value", "version")
+    __slots__ = (
+        "base",
+        "refusal",
+        "root_chain",
+        "storage",
+        "uncounted",
+        "value",
+        "version",
+        "writes",
+    )
 
     def __init__(
         self,
         storage: Storage,
         value: Value,
         base: ref[Any],
+        writes: list[int],
         root_chain: Chain = (),
         uncounted: bool = False,
     ) -> None:
@@ -178,6 +185,7 @@ class Family:
         self.value = value
         self.version = storage.version
         self.uncounted = uncounted
+        self.writes = writes
         self.refusal = ""
 
     def current(self) -> Value:
@@ -201,6 +209,7 @@ class Family:
                 new_root = scatter_back(storage.value, self.root_chain, root)
             marked_like(new_root, root)
         storage.replace(new_root, self.uncounted)
+        self.writes[0] += 1
         if new_root is not root:
             storage.track(root)
         self.value, self.version = root, storage.version
@@ -230,9 +239,9 @@ def share(tensor: Handle) -> Family:
     if tensor._family is None:
         with MEMORY_LOCK:
             if tensor._family is None:
-                storage = Storage(tensor._value, tensor._writes)
+                storage = Storage(tensor._value)
                 tensor._seen = storage.version
-                tensor._family = Family(storage, tensor._value, ref(tensor))
+                tensor._family = Family(storage, tensor._value, ref(tensor), [tensor._writes])
     return tensor._family
 
 
@@ -265,8 +274,9 @@ def start_family(
     """Make `root` the root of a new family on the storage of `base`, behind `view_calls`."""
     family = share(base)
     root_chain = (*family.root_chain, *base._chain, *view_calls)
+    writes = [0] if uncounted else family.writes
     uncounted = uncounted or family.uncounted
-    new_family = Family(family.storage, root._value, ref(root), root_chain, uncounted)
+    new_family = Family(family.storage, root._value, ref(root), writes, root_chain, uncounted)
     root._family, root._chain, root._seen = new_family, NO_VIEWS, family.storage.version
     return new_family
 
@@ -433,6 +443,7 @@ def _write_through_overlap(tensor: Handle, family: Family, new: Value, chain: Ch
     root = marked_like(root, tensor._value)
     _notify(tensor, root)
     storage.replace(root, family.uncounted)
+    family.writes[0] += 1
 
 
 def keep_history(old: Value, new: Value) -> Value:

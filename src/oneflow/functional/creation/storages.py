@@ -103,7 +103,7 @@ class _Memory:
         """The elements, in one dimension, as a tensor of the same memory."""
         memory = self._memory
         root = wrap(memory.value.alias())
-        root._family, root._seen = Family(memory, root._value, ref(root)), memory.version
+        root._family, root._seen = Family(memory, root._value, ref(root), [0]), memory.version
         memory.track(root._value)
         elements = root.reshape(-1)
         if self._part is not None:

@@ -12,7 +12,7 @@ from oneflow.functional.registry import register_public
 from oneflow.functional.shape.concat import cat
 from oneflow.tensor.memory_views import base_of
 from oneflow.tensor.methods import attach
-from oneflow.tensor.resizing import available_elements, elements_from
+from oneflow.tensor.resizing import available_elements, elements_from, replace_memory
 from oneflow.tensor.strides import storage_offset_of
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import share, unwrap
@@ -139,8 +139,8 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     if count <= available:
         return self._replace_with_view(elements_from(self, shape))
     missing = zeros(count - available, dtype=self.dtype, device=self.device)
-    self.data = cat([elements_from(self, (available,)), missing]).reshape(shape)
-    return self
+    content = cat([elements_from(self, (available,)), missing]).reshape(shape)
+    return replace_memory(self, content)
 
 
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:

@@ -3,7 +3,10 @@
 __version__ = "2.13.0"
 cuda = None
 hip = None
+rocm = None
 xpu = None
 debug = False
+# As of a PyTorch that was built outside of its repository.
+git_version = "Unknown"
 
-__all__ = ["__version__", "cuda", "debug", "hip", "xpu"]
+__all__ = ["__version__", "cuda", "debug", "git_version", "hip", "rocm", "xpu"]
