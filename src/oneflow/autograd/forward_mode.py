@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from oneflow.autograd.gradients import grad
+from oneflow.autograd.gradients import optional_derivatives
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import enable_grad
 from oneflow.primitives.operators.shape import zeros_of
@@ -53,7 +53,7 @@ def adjoint(
     if not pairs or not inputs:
         return (None,) * len(leaves)
     outputs, grads = (list(members) for members in zip(*pairs, strict=True))
-    slopes = iter(grad(outputs, inputs, grads, create_graph=True, allow_unused=True))
+    slopes = iter(optional_derivatives(outputs, inputs, grads, hooks=False, create_graph=True))
     return tuple(
         next(slopes) if leaf is not None and leaf.requires_grad else None for leaf in leaves
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 from oneflow.autograd.forward_mode import adjoint
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.base.spec import TensorSpec
-from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad
+from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad, tangent_passes
 from oneflow.differentiation.node import SECOND_BACKWARD, Node, modified_error
 from oneflow.differentiation.saved import Packed, packed
 from oneflow.program.value import Value
@@ -29,10 +29,11 @@ class FunctionCtx:
         self.needs_input_grad = needs_input_grad
         self.materialize_grads = True
         self._to_save: tuple = ()
+        self._to_save_for_forward: tuple = ()
         self._dirty: tuple = ()
         self._without_gradient: tuple = ()
         self._saved: list | None = []
-        self._saved_for_forward: tuple[Tensor | None, ...] = ()
+        self._saved_for_forward: list | None = []
         self._in_jvp = False
         self._node: FunctionNode | None = None
         self._grads: Sequence = ()
@@ -43,17 +44,17 @@ class FunctionCtx:
         Raises:
             TypeError: something that is neither a tensor nor None.
         """
-        for position, tensor in enumerate(tensors):
-            if tensor is not None and not isinstance(tensor, Tensor):
-                raise TypeError(
-                    f"save_for_backward can only save variables, but argument {position} is of "
-                    f"type {type(tensor).__name__}; keep other things as attributes of `ctx`"
-                )
+        _check_tensors("save_for_backward", tensors)
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for `jvp`, which reads them as `saved_tensors`."""
-        self._saved_for_forward = tensors
+        """Keep tensors for `jvp`, which reads them as `saved_tensors`.
+
+        Raises:
+            TypeError: something that is neither a tensor nor None.
+        """
+        _check_tensors("save_for_forward", tensors)
+        self._to_save_for_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Say that `forward` changed these arguments in place; it must return them."""
@@ -74,27 +75,53 @@ class FunctionCtx:
         Raises:
             RuntimeError: it has been freed, or written to since.
         """
-        if self._in_jvp and self._saved_for_forward:
-            return cast(tuple[Tensor, ...], self._saved_for_forward)
-        if self._saved is None:
+        is_for_forward = self._in_jvp and self._saved_for_forward != []
+        saved = self._saved_for_forward if is_for_forward else self._saved
+        if saved is None:
             raise RuntimeError(SECOND_BACKWARD)
-        saved = [None if tensor is None else tensor.restore(self) for tensor in self._saved]
-        return tuple(cast(list[Tensor], saved))
+        restored = [None if tensor is None else tensor.restore(self) for tensor in saved]
+        return tuple(cast(list[Tensor], restored))
 
     saved_variables = saved_tensors
 
     def _save(self, outputs: Sequence[Any]) -> None:
-        """Put away what `save_for_backward` was given; a result is kept without its history."""
+        """Put away what is to be saved; a result is kept without its history."""
         positions = {id(output): index for index, output in enumerate(outputs)}
-        self._saved = [
-            None if tensor is None else _Saved(tensor, positions.get(id(tensor)))
-            for tensor in self._to_save
-        ]
-        self._to_save = ()
+
+        def put_away(tensors: Iterable[Tensor | None]) -> list[_Saved | None]:
+            return [
+                None if tensor is None else _Saved(tensor, positions.get(id(tensor)))
+                for tensor in tensors
+            ]
+
+        self._saved, self._to_save = put_away(self._to_save), ()
+        self._saved_for_forward = put_away(self._to_save_for_forward)
+        self._to_save_for_forward = ()
+
+    def _release(self) -> None:
+        """Give up what was saved."""
+        if self._saved:
+            self._saved = None
+        if self._saved_for_forward:
+            self._saved_for_forward = None
+
+
+def _check_tensors(method: str, arguments: Sequence[Any]) -> None:
+    """Check what is to be saved.
+
+    Raises:
+        TypeError: something is neither a tensor nor None.
+    """
+    for position, tensor in enumerate(arguments):
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"{method} can only save variables, but argument {position} is of type "
+                f"{type(tensor).__name__}; keep other things as attributes of `ctx`"
+            )
 
 
 class _Saved:
-    """One tensor saved for backward. For a result: its value and which one it is."""
+    """One tensor saved by a context. For a result: its value and which one it is."""
 
     __slots__ = ("_kept", "_output", "_tensor")
 
@@ -157,11 +184,12 @@ class FunctionNode(Node):
             rest = iter(grads)
             tensor_grads = [next(rest) if is_tensor else None for is_tensor in self._results]
             wrapped_grads = [None if grad is None else wrap(grad) for grad in tensor_grads]
-            if MODE.tangents and self._function.jvp is not Function.jvp:
-                context._in_jvp = True
-                results = adjoint(self._function.jvp, context, self._input_specs, wrapped_grads)
-            else:
-                results = self._function._backward()(context, *wrapped_grads)
+            context._in_jvp = MODE.tangents and self._function.jvp is not Function.jvp
+            with tangent_passes(False):  # those that users run in these methods are their own
+                if context._in_jvp:
+                    results = adjoint(self._function.jvp, context, self._input_specs, wrapped_grads)
+                else:
+                    results = self._function._backward()(context, *wrapped_grads)
         finally:
             context._node, context._grads, context._in_jvp = None, (), False
         return self._checked(results if isinstance(results, tuple) else (results,))
@@ -201,8 +229,7 @@ class FunctionNode(Node):
 
     def release(self) -> None:
         """Give up what `forward` saved."""
-        if self._context._saved:
-            self._context._saved = None
+        self._context._release()
 
     @property
     def saved_tensors(self) -> tuple[Tensor, ...]:

@@ -301,18 +301,43 @@ def derivatives(
         hooks: run the hooks on the way; the passes of forward mode do not, and ask functions of
             users for their `jvp`.
     """
+    gradients = optional_derivatives(outputs, inputs, weights, hooks=hooks, create_graph=True)
+    return [
+        wrap(zeros_of(variable._value.spec)) if gradient is None else gradient
+        for variable, gradient in zip(inputs, gradients, strict=True)
+    ]
+
+
+def optional_derivatives(
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    weights: Sequence[Tensor | None],
+    *,
+    hooks: bool,
+    create_graph: bool,
+) -> list[Tensor | None]:
+    """`derivatives`, but None for inputs on which the outputs do not depend; the graph stays.
+
+    Args:
+        outputs: what is differentiated.
+        inputs: with respect to what.
+        weights: a gradient for each output; None for outputs of one element.
+        hooks: run the hooks on the way, as in `derivatives`.
+        create_graph: record the pass.
+    """
     if len(outputs) != len(weights):
         raise RuntimeError(f"expected a tensor for each of {len(outputs)}, got {len(weights)}")
     pairs = [pair for pair in zip(outputs, weights, strict=True) if pair[0].requires_grad]
     roots = _roots([output for output, _ in pairs], [weight for _, weight in pairs])
     with tangent_passes(not hooks):
         gradients = backward_pass(
-            roots, keep_graph=True, create_graph=True, targets=_targets(list(inputs)), hooks=hooks
+            roots,
+            keep_graph=True,
+            create_graph=create_graph,
+            targets=_targets(list(inputs)),
+            hooks=hooks,
         )
-    return [
-        wrap(zeros_of(variable._value.spec) if gradient is None else gradient)
-        for variable, gradient in zip(inputs, gradients, strict=True)
-    ]
+    return [None if gradient is None else wrap(gradient) for gradient in gradients]
 
 
 def _batched_grad(

@@ -41,14 +41,17 @@ class Packed:
 
 
 class no_recording:
-    """Context manager: operators inside are neither recorded for backward nor packed."""
+    """Context manager: operators inside are neither recorded for backward nor packed.
+
+    Backward passes inside are those of code that hooks call, and so not those of forward mode.
+    """
 
     def __enter__(self) -> None:
-        self._before = MODE.enabled, MODE.saved_hooks, MODE.watched
-        MODE.enabled, MODE.saved_hooks, MODE.watched = False, (), False
+        self._before = MODE.enabled, MODE.saved_hooks, MODE.watched, MODE.tangents
+        MODE.enabled, MODE.saved_hooks, MODE.watched, MODE.tangents = False, (), False, False
 
     def __exit__(self, *exception: object) -> None:
-        MODE.enabled, MODE.saved_hooks, MODE.watched = self._before
+        MODE.enabled, MODE.saved_hooks, MODE.watched, MODE.tangents = self._before
 
 
 class packing:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from oneflow.autograd.gradients import derivatives, grad as gradients
-from oneflow.differentiation.grad_mode import MODE, tangent_passes
+from oneflow.autograd.gradients import derivatives, optional_derivatives
+from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import new_hook_owner
 from oneflow.differentiation.variables import Variable, has_leaf, transforming
 from oneflow.functional.shape.concat import stack
@@ -74,10 +74,10 @@ class Variables:
         """Test if an output depends on a variable."""
         if not output.requires_grad or not self.tensors:
             return False
-        options = {"retain_graph": True, "allow_unused": True}
-        with tangent_passes(not self._hooks):
-            grads = gradients(output, self.tensors, output.detach(), **options)
-        return any(slope is not None for slope in grads)
+        slopes = optional_derivatives(
+            [output], self.tensors, [output.detach()], hooks=self._hooks, create_graph=False
+        )
+        return any(slope is not None for slope in slopes)
 
     def in_form(self, tensors: Sequence[Tensor]) -> Any:
         """Tensors in the form of the chosen arguments."""
