@@ -278,3 +278,44 @@ def test_local_tensors_may_lend_their_sizes_to_a_step_on_a_placement():
     for leak in ("result", "state"):
         with pytest.raises(RuntimeError, match=r"`build` made tensors on `cpu"):
             Step(leak)(x)
+
+
+STATE = flow.zeros(4)
+LOCAL_VALUES = {
+    "random": lambda: flow.rand(4).to_global(placement=PAIR, sbp=B),
+    "dropout": lambda: flow.nn.functional.dropout(flow.ones(4), 0.5).to_global(PAIR, B),
+    "state": lambda: (STATE + 1).to_global(PAIR, B),
+    "split": lambda: (STATE + 1).to_global(PAIR, S(0)),
+    "long": lambda: sum((STATE for _ in range(3000)), STATE).to_global(PAIR, B),
+    "moved": lambda: (STATE + 1).to(PAIR),
+    "item": lambda: flow.rand(1).item(),
+    "number": lambda: float(flow.rand(1) * 2),
+    "branch": lambda: 1 if (flow.rand(1) * 2).sum() > 1 else 2,
+    "numpy": lambda: (STATE + 1).numpy().sum(),
+    "index": lambda: flow.ones(4, placement=PAIR, sbp=B)[flow.arange(3) + 1],
+}
+
+
+@pytest.mark.parametrize("name", LOCAL_VALUES)
+def test_values_of_local_tensors_are_no_constants_of_a_step_on_a_placement(name):
+    """Each would be the same in every call; the error names the line that used it."""
+    step = graph_of(lambda x: (x * LOCAL_VALUES[name]()).sum())
+    x = flow.ones(4, placement=PAIR, sbp=B)
+    match = r"`build` made tensors on `cpu:0`.*not their values, file .*test_global_tensors.py"
+    with pytest.raises(RuntimeError, match=match):
+        step(x)
+
+
+def test_global_tensors_are_no_constants_of_a_step_on_a_device():
+    step = graph_of(lambda x: x * flow.rand(4, placement=PAIR, sbp=B).sum().item())
+    with pytest.raises(RuntimeError, match=r"`build` made tensors on `oneflow.placement.*values"):
+        step(flow.ones(4))
+
+
+def test_local_tensors_that_only_a_cycle_holds_lend_their_sizes():
+    def build(x):
+        cycle = [flow.ones(4) + 1]
+        cycle.append(cycle)
+        return x * cycle[0].shape[0]
+
+    assert graph_of(build)(flow.ones(4, placement=PAIR, sbp=B)).tolist() == [4.0] * 4

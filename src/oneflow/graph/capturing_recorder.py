@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 
@@ -14,7 +15,7 @@ from oneflow.passes.partition import PREPARE, Phase
 from oneflow.program.ir import Program, number_of
 from oneflow.program.recorder import Recorder
 from oneflow.program.value import Value
-from oneflow.runtime.eager import current, flush_all
+from oneflow.runtime.eager import EagerRecorder, current, flush_all
 
 
 class CapturingRecorder(Recorder):
@@ -139,24 +140,56 @@ class CapturingRecorder(Recorder):
 
 
 class OtherDeviceError(RuntimeError):
-    """A step made tensors on another device than its own.
+    """A step made tensors on another device than its own, and used more than their sizes.
 
     Attributes:
         device: the other device, or placement.
     """
 
-    def __init__(self, recorder: CapturingRecorder, device: Device | Placement) -> None:
+    def __init__(
+        self, recorder: CapturingRecorder, device: Device | Placement, line: str = ""
+    ) -> None:
         super().__init__(
             f"{recorder.graph_name}: `build` made tensors on `{device}`, but the graph "
-            f"runs on `{recorder.device}`; a graph runs on one device, or on placements"
+            f"runs on `{recorder.device}`; a graph runs on one device, or on placements. Only the "
+            f"sizes of such tensors can be used, not their values{line}: make them where the graph "
+            "runs"
         )
         self.device = device
 
 
-def _is_wanted(recorder: Recorder) -> bool:
-    """True if somebody holds a result."""
-    references = (*recorder.outputs, *(reference for _, reference in recorder.aliases))
-    return any(reference() is not None for reference in references)
+class _OtherDeviceRecorder(EagerRecorder):
+    """A recorder of what `build` does on another device than the step.
+
+    Nothing runs there while the step is recorded: values would be the same in every call.
+    """
+
+    __slots__ = ("_step",)
+
+    def __init__(self, device: Device | Placement, step: CapturingRecorder) -> None:
+        super().__init__(device, user_line)
+        self._step = step
+
+    @property
+    def symbolic(self) -> bool:  # type: ignore[override]
+        """True while the step is recorded."""
+        return not self._step.closed
+
+    def flush(self, reason: str) -> None:
+        """Run what was recorded once the step has been, for who holds values after an error.
+
+        Raises:
+            OtherDeviceError: a value was read within `build`.
+        """
+        if self._step.closed:
+            super().flush(reason)
+        elif reason == "read":
+            raise OtherDeviceError(self._step, self.device, user_line())
+
+    def is_held(self) -> bool:
+        """Test if somebody holds a result."""
+        references = (*self.outputs, *(reference for _, reference in self.aliases))
+        return any(reference() is not None for reference in references)
 
 
 @contextlib.contextmanager
@@ -164,27 +197,33 @@ def capturing(recorder: CapturingRecorder) -> Iterator[None]:
     """Context manager: this thread records into `recorder`.
 
     Raises:
-        OtherDeviceError: a result of what was recorded for another device is still held; tensors
-            of which only the sizes were asked for are not.
+        OtherDeviceError: a value of what was recorded for another device was read, as by a
+            conversion to the step's placement, or is still held; tensors of which only the sizes
+            were asked for are dropped.
     """
     flush_all("graph")
-    before, recorder_before = dict(current.recorders), current.recorder
+    before = current.recorder, current.capture, current.pinned
+    recorders_before = dict(current.recorders)
+    others: list[_OtherDeviceRecorder] = []
+
+    def recorder_of(device: Device | Placement) -> Recorder:
+        if recorder.takes(device):
+            return recorder
+        others.append(_OtherDeviceRecorder(device, recorder))
+        return others[-1]
+
     current.recorders.clear()
     current.recorders[recorder.device] = current.recorder = recorder
-    current.capture = recorder if isinstance(recorder.device, Placement) else None
-    current.pinned = recorder.pinned
+    current.capture, current.pinned = recorder_of, recorder.pinned
     try:
         yield
-        others = [
-            device
-            for device, other in current.recorders.items()
-            if other is not recorder and _is_wanted(other)
-        ]
-        if others:
-            raise OtherDeviceError(recorder, others[0])
+        if any(other.is_held() for other in others):
+            gc.collect()  # reference cycles hold nothing
+        for other in others:
+            if other.is_held():
+                raise OtherDeviceError(recorder, other.device)
     finally:
         recorder.close()
-        current.capture = current.pinned = None
         current.recorders.clear()
-        current.recorders.update(before)
-        current.recorder = recorder_before
+        current.recorders.update(recorders_before)
+        current.recorder, current.capture, current.pinned = before

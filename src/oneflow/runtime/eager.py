@@ -68,6 +68,10 @@ class EagerRecorder(Recorder):
     program_run: Any  # a `ProgramRun`
     running: int
 
+    def __init__(self, device: Device | Placement, user_line: Callable[[], str]) -> None:
+        super().__init__(device, user_line)
+        self.recorded_by, self.program_run, self.running = checks.thread_checks(), None, 0
+
     def flush(self, reason: str) -> None:
         """Run what was recorded; afterwards every value still held has its array.
 
@@ -85,12 +89,12 @@ class ThreadState(threading.local):
 
     Attributes:
         recorder: the one used last.
-        capture: the one for all placements, while a graph is recorded.
+        capture: makes the one for a further device while a graph is recorded.
         pinned: positions in it of conversions that the user asked for.
     """
 
     recorder: Recorder | None = None
-    capture: Recorder | None = None
+    capture: Callable[[Device | Placement], Recorder] | None = None
     pinned: set[int] | None = None
 
     def __init__(self) -> None:
@@ -106,12 +110,9 @@ def recorder_for(device: Any, user_line: Callable[[], str]) -> Recorder:
     """This thread's open recorder for `device`."""
     recorder = current.recorders.get(device)
     if recorder is None or recorder.closed:
-        recorder = current.capture if isinstance(device, Placement) else None
-        owner = checks.thread_checks()
-        if recorder is None:
-            recorder = EagerRecorder(device, user_line)
-            recorder.recorded_by, recorder.program_run, recorder.running = owner, None, 0
-        recorder.guarded = owner.guards(device)
+        capture = current.capture
+        recorder = EagerRecorder(device, user_line) if capture is None else capture(device)
+        recorder.guarded = checks.thread_checks().guards(device)
         current.recorders[device] = recorder
     current.recorder = recorder
     return recorder
