@@ -364,9 +364,11 @@ def test_values_are_checked_by_checkify():
         return jax.value_and_grad(loss)(parameters, ids)
 
     checked = jax.jit(checkify.checkify(slopes))
+    error, (value, gradient) = checked(parameters, inside)
+    refused, _ = checked(parameters, outside)
     with jax.enable_x64(True):
-        error, (value, gradient) = checked(parameters, inside)
-        refused, _ = checked(parameters, outside)
+        refused_wide, _ = checked(parameters, outside)
+    assert refused_wide.get() == refused.get()
     error.throw()
     np.testing.assert_allclose(gradient["weight"][3], 2 * parameters["weight"][3])
     assert value == pytest.approx(loss(parameters, inside), rel=1e-5)
@@ -387,3 +389,50 @@ def test_derivatives_along_a_vector():
 
 def expected_value(x):
     return jax.nn.relu(jnp.sin(x) * x)
+
+
+@pytest.mark.parametrize("name", ["median", "mode"])
+def test_places_of_extremes_within_jit(name):
+    """JAX lowers them after the trace, when it has no types of 64 bits."""
+    x = array_of(3, 5)
+    values, places = jax.jit(flow.jax.function(lambda x: tuple(getattr(x, name)(1))))(x)
+    np.testing.assert_array_equal(
+        values, np.take_along_axis(np.asarray(x), places[:, None], 1)[:, 0]
+    )
+
+
+def test_results_of_shared_arguments_are_shared():
+    """Within `shard_map`: a result of its own, buffers, and gradients by a seed of each device."""
+    mesh = Mesh(np.array(jax.devices()[:4]), ("rows",))
+    whole, rows = PartitionSpec(), PartitionSpec("rows")
+    specs = {"mesh": mesh, "in_specs": (whole, rows)}
+    p, x = jnp.arange(3.0), jnp.ones((4, 3))
+    pure = flow.jax.function(lambda p, x: (p * 2, x * p, flow.ones(2)))
+    shared, rowwise, ones = jax.jit(jax.shard_map(pure, **specs, out_specs=(whole, rows, whole)))(
+        p, x
+    )
+    assert shared.tolist() == [0.0, 2.0, 4.0]
+    assert rowwise.tolist() == [[0.0, 1.0, 2.0]] * 4
+    assert ones.tolist() == [1.0, 1.0]
+    slope = jax.grad(lambda p, x: pure(p, x)[0].sum() + jax.lax.psum(pure(p, x)[1].sum(), "rows"))
+    assert jax.shard_map(slope, **specs, out_specs=whole)(p, x).tolist() == [6.0] * 3
+
+    norm = nn.BatchNorm1d(3).eval()
+    parameters, buffers = (jax.tree.map(np.asarray, state) for state in state_of(norm))
+    evaluate = functools.partial(flow.jax.function(norm), parameters)
+    _, same = jax.shard_map(evaluate, **specs, out_specs=(rows, whole))(buffers, x)
+    jax.tree.map(np.testing.assert_array_equal, same, buffers)
+
+    drop = flow.jax.function(lambda x: F.dropout(x, 0.5))
+
+    def dropped(x):
+        return jax.lax.psum(drop(x, seed=jax.lax.axis_index("rows")), "rows")
+
+    slopes = jax.shard_map(
+        lambda x: (dropped(x), jax.grad(lambda x: dropped(x).sum())(x)),
+        mesh=mesh,
+        in_specs=whole,
+        out_specs=whole,
+    )
+    values, gradient = slopes(jnp.ones(16))
+    np.testing.assert_array_equal(values, gradient)

@@ -2,7 +2,7 @@
 
 A program that JAX traces within `oneflow.base.x64` may have types of 64 bits; when JAX lowers it as
 part of a function of the user's, the user's setting applies. Values then keep their types, except
-the bounds of indices, which JAX computes anew, in 32 bits.
+the bounds of indices and the places of extremes, which JAX computes anew, in 32 bits.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from oneflow.primitives.jax_primitives import SCATTER_REDUCTIONS, called_jaxpr
 
@@ -56,6 +57,9 @@ def _apply(equation: Any, operands: list[Any]) -> Sequence[Any]:
     if name in _INDICES:
         places = _INDICES[name]
         operands[places] = [_narrow(operand) for operand in operands[places]]
+    elif "index_dtype" in params:
+        places = equation.primitive.bind(*operands, **{**params, "index_dtype": np.dtype("int32")})
+        return [places.astype(params["index_dtype"])]
     else:
         jaxprs = {key: _narrow_body(params[key]) for key in _JAXPR_PARAMS if key in params}
         params = {**params, **jaxprs}

@@ -112,13 +112,38 @@ class _ArrayCall:
     def run(self, seed: Any, checks: bool) -> Any:
         """The result, with arrays in place of tensors."""
         arrays = [jnp.asarray(self._leaves[index]) for index in self._arrays]
-        arrays = _over_same_devices(arrays, arrays)
         seed = _seed_from(seed)
         if checks:
             self._check(arrays, seed)
-        array_results = iter(_ArrayFunction(self._on_tensors, self._name)(arrays, seed))
+        array_results = iter(self._array_results(arrays, seed))
         results = [next(array_results) if result is None else result for result in self._results]
         return jax.tree.unflatten(self._result_structure, results)
+
+    def _array_results(self, arrays: list[Any], seed: Any) -> list[Any]:
+        """The results that are arrays.
+
+        Within `jax.shard_map` those that differ along the same dimensions of a mesh are computed
+        together, from arguments that do, too: what depends on shared arguments alone is shared.
+        """
+        axes = [*map(_mesh_axes_of, arrays)]
+        seed_axes = frozenset[str]() if seed is None else _mesh_axes_of(seed)
+        if not any([*axes, seed_axes]):
+            return _ArrayFunction(self._on_tensors, self._name)(arrays, seed)
+        reads = record(self._on_tensors, specs_of(arrays), self._name).reads()
+        places: dict[frozenset[str], list[int]] = {}
+        for place, (numbers, is_random) in enumerate(reads):
+            read_axes = [axes[number] for number in numbers if number < len(axes)]
+            read_axes += [seed_axes] if is_random else []
+            places.setdefault(frozenset[str]().union(*read_axes), []).append(place)
+        results: dict[int, Any] = {}
+        for group_axes, group in places.items():
+            function = _ArrayFunction(functools.partial(self._some_results, group), self._name)
+            results.update(zip(group, function(_varying(arrays, group_axes), seed), strict=True))
+        return [results[place] for place in range(len(reads))]
+
+    def _some_results(self, places: Sequence[int], tensors: list[Tensor]) -> list[Tensor]:
+        results = self._on_tensors(tensors)
+        return [results[place] for place in places]
 
     def _check(self, arrays: list[Any], seed: Any) -> None:
         # It is no part of what is differentiated.
@@ -315,7 +340,7 @@ class _Derivative:
             specs = self._cotangent_specs
             with x64():
                 weights = [jnp.zeros(spec.shape, spec.dtype.numpy) for spec in specs]
-            weights = _over_same_devices(weights, directions)
+            weights = _varying(weights, frozenset[str]().union(*map(_mesh_axes_of, directions)))
             return self._forward([*arrays, *directions, *weights], seed)
 
         def backward(parameters: list[Any], cotangents: list[Any]) -> list[Any]:
@@ -390,17 +415,17 @@ def _is_inexact(spec: TensorSpec) -> bool:
     return spec.dtype.is_floating_point or spec.dtype.is_complex
 
 
-def _over_same_devices(arrays: Sequence[Any], others: Sequence[Any]) -> list[Any]:
-    """Arrays of numbers that differ along all dimensions of a mesh along which one of others does.
+def _varying(arrays: Sequence[Any], axes: frozenset[str]) -> list[Any]:
+    """Arrays of numbers that differ along these dimensions of a mesh.
 
     Within `jax.shard_map` what every device has of a gradient is then a part, throughout a program;
-    JAX adds the parts up along the dimensions along which an argument was the same before.
+    JAX adds the parts up along the dimensions along which an argument was the same before. Arrays
+    that differ along others are not read, and nothing depends on how they change.
     """
-    axes = frozenset[str]().union(*map(_mesh_axes_of, others))
     return [
-        lax.pcast(array, tuple(axes - _mesh_axes_of(array)), to="varying")
-        if _is_inexact_array(array)
-        else array
+        lax.pcast(array, tuple(axes - own), to="varying")
+        if (own := _mesh_axes_of(array)) <= axes and _is_inexact_array(array)
+        else lax.stop_gradient(array)
         for array in arrays
     ]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 
 from oneflow.base.device import Device, device_from_xla
@@ -64,15 +65,19 @@ class Recording:
     def failures(self, arguments: Sequence[Any], seed: Any) -> list[tuple[str, Any, Any]]:
         """Run it for its checks: the operator, whether it refuses a value, and that value.
 
+        Without types of 64 bits an integer beyond 32 bits is the nearest one within.
+
         Raises:
             RuntimeError: it draws random numbers, and there is no seed.
         """
         operators: list[str] = []
+        wide = has_x64()
 
         def evaluate_checks(_: list[Any], checked: list[tuple[Operation, list[Any]]]) -> list[Any]:
             operators[:] = [operation.primitive.name for operation, _ in checked]
             pairs = [operation.evaluate_check(*operands) for operation, operands in checked]
-            return [array for pair in pairs for array in pair]
+            of_setting = (lambda value: value) if wide else _narrow
+            return [array for refused, value in pairs for array in (refused, of_setting(value))]
 
         arrays = self._run(arguments, seed, (), evaluate_checks)
         return list(zip(operators, arrays[::2], arrays[1::2], strict=True))
@@ -104,6 +109,22 @@ class Recording:
             return jnp.asarray(seed).astype(dtype)
         return typed_scalar(self.streams.get(index, self.numbers[index]), dtype)
 
+    def reads(self) -> list[tuple[set[int], bool]]:
+        """The inputs that each output depends on, and whether it depends on the seed."""
+        first = len(self.program.inputs)
+        sources = {number: {number} for number in range(first + len(self.program.scalars))}
+        for instruction in self.program.instructions:
+            read = set[int]().union(*[sources[number] for number in instruction.operands])
+            sources.update(dict.fromkeys(instruction.results, read))
+        seeds = {first + index for index in self.seeds}
+        return [
+            (
+                {number for number in sources[output] if number < first},
+                bool(sources[output] & seeds),
+            )
+            for output in self.program.outputs
+        ]
+
     def split(self, unknown: range, outputs: int) -> tuple[Recording, Recording]:
         """In two: what does not depend on the `unknown` arguments, and the rest.
 
@@ -111,6 +132,17 @@ class Recording:
         """
         parts = split_at_inputs(self.program, unknown, outputs)
         return replace(self, program=parts.independent), replace(self, program=parts.dependent)
+
+
+def _narrow(value: Any) -> Any:
+    """A number of at most 32 bits."""
+    value = jnp.asarray(value)
+    if value.dtype.itemsize < 8 or value.dtype.kind not in "iuf":
+        return value
+    dtype = np.dtype(f"{value.dtype.kind}4")
+    if dtype.kind != "f":
+        value = jnp.clip(value, np.iinfo(dtype).min, np.iinfo(dtype).max)
+    return value.astype(dtype)
 
 
 class _Recorded(Graph):
