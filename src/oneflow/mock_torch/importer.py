@@ -31,6 +31,11 @@ from oneflow.tensor.subclasses import overridable
 
 EXTENSIONS = "oneflow.mock_torch.pytorch"
 _FUNCTIONS = "oneflow.functional"
+# They ask no override in PyTorch: they take objects of any class, and say or make what those are.
+_NEVER_OVERRIDDEN = frozenset(
+    "is_tensor as_tensor asarray tensor typename broadcast_shapes "
+    "from_dlpack to_dlpack from_numpy frombuffer".split()
+)
 # The other package that comes with PyTorch, and where it is.
 _FUNCTORCH, _FUNCTORCH_HERE = "functorch", "oneflow.mock_torch.functorch"
 
@@ -71,9 +76,9 @@ class ModuleWrapper(ModuleType):
     def _make_overridable(self) -> None:
         """Replace functions of tensors by copies that call overrides of subclasses."""
         for name, value in vars(self).items():
-            if inspect.isfunction(value) and inspect.unwrap(value).__module__.startswith(
-                _FUNCTIONS
-            ):
+            if name in _NEVER_OVERRIDDEN or not inspect.isfunction(value):
+                continue
+            if inspect.unwrap(value).__module__.startswith(_FUNCTIONS):
                 vars(self)[name] = function = overridable(value)
                 if self.__name__.startswith("torch"):
                     pickle_by_path(function, self.__name__, name)
