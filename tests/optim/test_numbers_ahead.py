@@ -1,8 +1,15 @@
 """An optimizer knows the numbers of the steps to come, bit by bit."""
 
+import copy
+import gc
+import pickle
+import weakref
+
 import pytest
 
 import oneflow as flow
+from oneflow.optim.numbers_ahead import numbers_of_update
+from oneflow.program import update_number
 from oneflow.program.update_number import UpdateNumber
 from tests.optim.table import OWN_ROWS, ROWS
 from tests.optim.test_lr_scheduler import SAME, schedulers
@@ -11,13 +18,18 @@ STEPS = 8
 KNOWN = [(n, o) for n, o in SAME if not any(map(callable, o.values())) and "lambda" not in str(o)]
 
 
+@pytest.fixture(autouse=True)
+def _tables_on_cpus(monkeypatch):
+    monkeypatch.setattr(update_number, "_TYPES_WITHOUT_TABLES", ())
+
+
 def numbers_of_steps(optimizer, schedule=None):
     """The numbers of each update in the steps."""
     parameter = optimizer.param_groups[0]["params"][0]
     numbers, pack = [], optimizer._pack
 
     def note(group, state, device):
-        numbers.append(optimizer.numbers(group, state))
+        numbers.append(numbers_of_update(optimizer, group, state, device))
         return pack(group, state, device)
 
     optimizer._pack = note
@@ -28,7 +40,7 @@ def numbers_of_steps(optimizer, schedule=None):
         if step == 1:
             first = numbers[-1][0]
             assert type(first) is UpdateNumber
-            ahead = first.ahead(STEPS - 2)
+            ahead = list(map(list, first.ahead(STEPS - 2)))
         if schedule is not None:
             schedule.step()
     return [list(row) for row in numbers[2:]], ahead
@@ -76,3 +88,51 @@ def test_functions_of_users_run_when_their_step_has_come():
     schedule = schedulers.LambdaLR(optimizer, lambda step: calls.append(step) or 0.5**step)
     numbers_of_steps(optimizer, schedule)
     assert calls == list(range(STEPS + 1))
+
+
+class Halved(flow.optim.SGD):
+    """An optimizer of a user."""
+
+    calls = 0
+
+    def _numbers(self, group, state):
+        Halved.calls += 1
+        return super()._numbers({**group, "lr": group["lr"] / 2}, state)
+
+
+def test_optimizers_of_users_run_when_their_step_has_come():
+    parameter = flow.ones(1).requires_grad_()
+    optimizer = Halved([parameter], lr=0.5)
+    flow.optim.lr_scheduler.StepLR(optimizer, 1)
+    for _ in range(STEPS):
+        parameter.grad = flow.ones_like(parameter)
+        optimizer.step()
+        flow.eager.synchronize()
+    assert Halved.calls == STEPS
+    assert parameter.item() == 1 - STEPS * 0.25
+
+
+@pytest.mark.parametrize("has_tables", [False, True])
+@pytest.mark.parametrize("kind", ["SGD", "Adam"])
+def test_what_was_run_keeps_no_optimizer_alive(has_tables, kind, monkeypatch):
+    if not has_tables:
+        monkeypatch.setattr(update_number, "_TYPES_WITHOUT_TABLES", ("cpu",))
+    parameter = flow.ones(3).requires_grad_()
+    optimizer = getattr(flow.optim, kind)([parameter], lr=0.1)
+    for _ in range(STEPS):
+        parameter.grad = flow.ones_like(parameter)
+        optimizer.step()
+    reference = weakref.ref(optimizer)
+    del optimizer, parameter
+    flow.eager.synchronize()
+    gc.collect()
+    assert reference() is None
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_copies_are_numbers(copied):
+    number = copied(UpdateNumber(0.5, lambda steps: [[0.25]] * steps))
+    assert type(number) is float
+    assert number == 0.5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,12 @@ from oneflow.base.device import CPU, Device
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.elementwise.clamp import where
 from oneflow.optim.gradient_clipping import by_place
-from oneflow.optim.optimizer import Optimizer
+from oneflow.optim.optimizer import MAX_RESULTS, Optimizer
 from oneflow.optim.skipped_steps import may_step_unless, step_unless
 from oneflow.primitives.operators.unscale import unscale
 from oneflow.tensor.call import wrap
-from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import value_from_numpy
+from oneflow.tensor.transfer import to_place, value_from_numpy
 from oneflow.tensor.views import unwrap, write
 
 
@@ -81,7 +80,13 @@ class StaticGradScaler:
 
     def unscale_gradient(self, gradient: Tensor) -> Tensor:
         """A gradient of the scaled loss divided by the scale."""
-        return gradient / self._scale_on(gradient.device)
+        return self._unscaled([gradient])[1]
+
+    def _unscaled(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """Return whether some gradients, all on one device, are not finite; and the quotients."""
+        values = list(map(unwrap, gradients))
+        scale = unwrap(self._scale_on(values[0].spec.device))
+        return tuple(map(wrap, unscale(scale, *values)))
 
     def unscale_(self, optimizer: Optimizer) -> Tensor | None:
         """Divide the gradients of an optimizer's parameters by the scale, once per step.
@@ -107,12 +112,11 @@ class StaticGradScaler:
             return None
         flag: Any = None
         with no_grad():
-            for group in by_place(grads):
-                scale = unwrap(self._scale_on(unwrap(group[0]).spec.device))
-                bad, *unscaled = unscale(scale, *map(unwrap, group))
-                for grad, value in zip(group, unscaled, strict=True):
-                    write(grad, value)
-                flag = wrap(bad) if flag is None else flag.logical_or(_on(wrap(bad), flag.device))
+            for batch in _batches(by_place(grads)):
+                bad, *unscaled = self._unscaled(batch)
+                for grad, quotient in zip(batch, unscaled, strict=True):
+                    write(grad, unwrap(quotient))
+                flag = bad if flag is None else flag.logical_or(_on(bad, flag.device))
         self._found_inf[optimizer] = flag
         return flag
 
@@ -284,12 +288,19 @@ class GradScaler(StaticGradScaler):
         self._first_count, self._good_steps = int(state_dict["_growth_tracker"]), None
 
 
+def _batches(groups: list[list[Tensor]]) -> Iterator[list[Tensor]]:
+    """Parts of the groups, each for one instruction."""
+    for group in groups:
+        for start in range(0, len(group), MAX_RESULTS):
+            yield group[start : start + MAX_RESULTS]
+
+
 def _number(value: float, dtype: Any, device: Device = CPU) -> Tensor:
     return wrap(value_from_numpy(np.asarray(value, dtype), device))
 
 
 def _on(tensor: Tensor, device: Any) -> Tensor:
-    """A global tensor on another placement; itself if it is there, or local."""
+    """A tensor on another device or placement; itself if it is there."""
     value = unwrap(tensor)
-    moved = on_placement(value, device)
+    moved = to_place(value, device)
     return tensor if moved is value else wrap(moved)

@@ -214,7 +214,7 @@ class NumberTables:
             if type(number) is UpdateNumber:
                 try:
                     numbers = np.array(number.ahead(steps), np.float64)
-                except ArithmeticError:  # which the steps themselves will raise if they are made
+                except Exception:  # which the steps themselves will raise if they are made
                     continue
                 tables[0][1:, place : place + numbers.shape[1]] = numbers
         last = tables[-1]

@@ -12,9 +12,8 @@ from oneflow.primitives.operators import gradient_clipping as p
 from oneflow.primitives.operators.elementwise import add, cast, clamp_max, div, mul
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
-from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import import_array
+from oneflow.tensor.transfer import import_array, to_place
 from oneflow.tensor.views import unwrap, write
 
 
@@ -149,7 +148,7 @@ def _norm_of(groups: list[list[Tensor]], order: float) -> Value:
     if len(norms) == 1:
         return norms[0]
     device = norms[0].spec.device
-    gathered = [on_placement(norm, device) for norm in norms]
+    gathered = [to_place(norm, device) for norm in norms]
     if order == 0:
         # Each of them counts; the norm of counts would only say which are not zero.
         return functools.reduce(add, gathered)
@@ -160,7 +159,7 @@ def _scale_by_norm(groups: list[list[Tensor]], norm: Value, limit: float) -> Non
     """Scale gradients on several placements by what their common norm asks for."""
     scale = clamp_max(div(float(limit), add(norm, 1e-6)), 1.0)
     for group in groups:
-        factor = on_placement(scale, unwrap(group[0]).spec.device)
+        factor = to_place(scale, unwrap(group[0]).spec.device)
         for grad in group:
             value = unwrap(grad)
             write(grad, cast(mul(value, factor), dtype=value.spec.dtype))

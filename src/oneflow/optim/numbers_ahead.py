@@ -29,7 +29,15 @@ def numbers_of_update(
     numbers = optimizer.numbers(group, state)
     if not uses_number_tables(device) or {*map(type, numbers)} != {float}:
         return numbers
+    if _has_code_of_users(optimizer):
+        return numbers
     return UpdateNumber(numbers[0], partial(_ahead, optimizer, group, state)), *numbers[1:]
+
+
+def _has_code_of_users(optimizer: Any) -> bool:
+    """Return whether an optimizer has a class of a user, which runs when its time has come."""
+    kinds = type(optimizer).__mro__[:-1]
+    return not all(kind.__module__.startswith("oneflow.") for kind in kinds)
 
 
 def _ahead(

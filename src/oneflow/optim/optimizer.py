@@ -58,7 +58,7 @@ from oneflow.tensor.zero_grad import zero_grads
 F = TypeVar("F", bound=Callable)
 # The first three choose implementations of one update; XLA compiles all updates as a whole.
 _COMMON_OPTIONS = {"foreach": None, "fused": None, "capturable": False, "differentiable": False}
-_MAX_RESULTS = 64  # of one instruction; the first runs hold them besides what they replace
+MAX_RESULTS = 64  # of one instruction; the first runs hold them besides what they replace
 
 
 def accept_common_keywords(init: F) -> F:
@@ -243,7 +243,7 @@ class Optimizer(GraphSchedule, OptimizerHooks, KeywordSuggestion):
                 tensor = state[name]
                 operands.append(unwrap(tensor))
                 targets.append(tensor)
-            if len(targets) >= _MAX_RESULTS:
+            if len(targets) >= MAX_RESULTS:
                 self._record_updates(group, operands, targets, numbers)
                 operands, targets = [], []
         self._record_updates(group, operands, targets, numbers)

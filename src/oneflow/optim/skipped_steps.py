@@ -15,9 +15,8 @@ from oneflow.primitives.operators.optimizer import pack_numbers
 from oneflow.primitives.operators.values_unless import values_unless
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
-from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import value_from_numpy
+from oneflow.tensor.transfer import to_place, value_from_numpy
 from oneflow.tensor.views import unwrap
 
 
@@ -78,10 +77,7 @@ class SkippableCounts:
         return clock
 
     def _counts_after(self, before: dict[str, Any], group: dict[str, Any]) -> dict[str, Any]:
-        counts = {
-            name: count if isinstance(count, Tensor) else self._tensor(count)
-            for name, count in before.items()
-        }
+        counts = {name: self._tensor(count) for name, count in before.items()}
         with no_grad():
             advanced = _exact(counts)
             self._optimizer.advance(advanced, group)
@@ -91,19 +87,23 @@ class SkippableCounts:
                 for name, count in counts.items()
             }
 
-    def _tensor(self, count: float) -> Tensor:
-        return wrap(value_from_numpy(np.asarray(count), self._skipped.spec.device))
+    def _tensor(self, count: float | Tensor) -> Tensor:
+        """A count, where it is known whether the step is skipped."""
+        device = self._skipped.spec.device
+        if isinstance(count, Tensor):
+            return wrap(to_place(unwrap(count), device))
+        return wrap(value_from_numpy(np.asarray(count), device))
 
     def pack(self, group: dict[str, Any], state: dict[str, Any], device: Device) -> Value:
         """The numbers of the next update of a parameter with `state`, from counts on the device."""
         counts = self._optimizer.counts_of(state)
         with no_grad():
             numbers = self._optimizer.numbers(group, {**state, **_exact(counts)})
-        return on_placement(pack_numbers(*numbers, device=self._skipped.spec.device), device)
+        return to_place(pack_numbers(*numbers, device=self._skipped.spec.device), device)
 
     def results(self, before: list[Value], after: list[Value]) -> list[Value]:
         """The values of parameters and states behind an update: those before a skipped one."""
-        skipped = on_placement(self._skipped, before[0].spec.device)
+        skipped = to_place(self._skipped, before[0].spec.device)
         return values_unless(skipped, *before, *after)
 
 

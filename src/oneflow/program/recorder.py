@@ -363,9 +363,9 @@ class Recorder(ABC):
             return position < self.taken
 
     def release(self) -> None:
-        """Let go of the arrays: nothing runs any more."""
+        """Let go of the arrays and numbers, some of which refer to optimizers: nothing runs now."""
         # The lists may be in another thread's hands.
-        self.arrays, self.input_references = [], {}
+        self.arrays, self.input_references, self.scalars = [], {}, []
         if self.rollback.replaced or self.rollback.undo:
             self.rollback = Rollback()
 

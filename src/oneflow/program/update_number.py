@@ -37,3 +37,7 @@ class UpdateNumber(float):
         update_number = super().__new__(cls, number)
         update_number.ahead = ahead
         return update_number
+
+    def __reduce__(self) -> tuple[type[float], tuple[float]]:
+        """Copies and what is read from a file are numbers: the steps to come are not theirs."""
+        return float, (float(self),)

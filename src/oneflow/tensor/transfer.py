@@ -35,6 +35,7 @@ from oneflow.tensor.global_values import (
     global_from_numpy,
     local_to_global,
     move_global,
+    on_placement,
 )
 from oneflow.tensor.promotion import promote_types, result_type
 from oneflow.tensor.tensor import Tensor
@@ -316,6 +317,18 @@ def device_put(value: Value, device: DeviceOrSharding | Placement, dtype: DType)
         # Numbers in files are read now even if the sharding is the same: files may go away.
         value = move(value, as_sharding(device, value.spec.ndim))
     return value if value.spec.dtype is dtype else cast(value, dtype=dtype)
+
+
+def to_place(value: Value, place: Device | Placement) -> Value:
+    """Return a value where other operands are; itself if it is there.
+
+    A local value moves to another device, a global one to another placement, broadcast there.
+    Values whose kind is not that of the place are left to the operators, which refuse them.
+    """
+    is_local = value.spec.sbp is None and isinstance(place, Device)
+    if is_local and value.spec.device is not place:
+        return move(value, place)
+    return on_placement(value, place)
 
 
 def device_or_sharding(spec: TensorSpec) -> DeviceOrSharding:

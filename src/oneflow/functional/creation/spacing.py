@@ -39,9 +39,10 @@ def _ends(name: str, dtype: DType | None, start: Any, end: Any) -> tuple[DType, 
             raise RuntimeError(f"{name}(): complex numbers do not fit into {dtype!r}")
         return dtype, complex(start), complex(end)
     dtype = checked_dtype(dtype, get_default_dtype())
+    start, end = as_float(start, "start"), as_float(end, "end")
     if dtype.category is Category.INTEGER:
-        start, end = int(start), int(end)
-    return dtype, as_float(start, "start"), as_float(end, "end")
+        start, end = float(int(start)), float(int(end))
+    return dtype, start, end
 
 
 @function(method=False, fills_out=True)

@@ -331,6 +331,7 @@ def rrelu(
         tensor([-0.2500,  2.0000], dtype=oneflow.float32)
     """
     require_floating(x, "rrelu")
+    lower, upper = as_float(lower, "lower"), as_float(upper, "upper")
     for name, bound in (("lower", lower), ("upper", upper)):
         if not math.isfinite(bound):
             raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
@@ -342,11 +343,7 @@ def rrelu(
         return apply_activation(a.leaky_relu, x, (lower + upper) / 2, name="rrelu", inplace=inplace)
     spec = x._value.spec
     attributes = {"shape": spec.shape, "dtype": spec.dtype, "device": spec.device}
-    slopes = wrap(
-        random_uniform(
-            *draw(generator), as_float(lower, "lower"), as_float(upper, "upper"), **attributes
-        )
-    )
+    slopes = wrap(random_uniform(*draw(generator), lower, upper, **attributes))
     result = call(a.prelu, before_write(x) if inplace else x, slopes)
     return write_result(x, result, "rrelu_") if inplace else result
 
