@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.sharding import NamedSharding, PartitionSpec
@@ -136,8 +137,9 @@ class NumberTables:
 
     def abstract(self) -> list[jax.ShapeDtypeStruct]:
         """Shapes and dtypes of the tables and of the row."""
-        tables: list[Any] = [((self._count, count), dtype) for count, dtype in self._kinds]
-        return _abstract([*tables, ((), np.dtype(np.uint32))], self._device)
+        tables = [_as_sent(table) for table in self._empty()]
+        shapes: list[Any] = [(table.shape, table.dtype) for table in tables]
+        return _abstract([*shapes, ((), np.dtype(np.uint32))], self._device)
 
     def with_row(self, function: Callable[..., Any], first: int) -> Callable[..., Any]:
         """A function of tables and a row, made of one of vectors.
@@ -151,7 +153,7 @@ class NumberTables:
         def run(*arguments: Any) -> Any:
             row = arguments[end]
             vectors = [
-                lax.dynamic_index_in_dim(table, row, keepdims=False)
+                _as_numbers(lax.dynamic_index_in_dim(table, row, keepdims=False))
                 for table in arguments[first:end]
             ]
             return function(*arguments[:first], *vectors, *arguments[end + 1 :])
@@ -200,6 +202,10 @@ class NumberTables:
             return self._give(bits, vectors)
         return self._keep(expected, tables)
 
+    def _empty(self) -> list[np.ndarray]:
+        """Tables without numbers."""
+        return [np.empty((self._count, count), dtype) for count, dtype in self._kinds]
+
     def _filled(self, vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Tables all of whose rows are these numbers."""
         return [np.tile(vector, (self._count, 1)) for vector in vectors]
@@ -224,19 +230,36 @@ class NumberTables:
 
     def _give(self, bits: bytes, vectors: Sequence[np.ndarray]) -> tuple[Any, ...]:
         """Give the numbers of one run to the program itself."""
-        tables = [np.empty((self._count, count), dtype) for count, dtype in self._kinds]
+        tables = self._empty()
         for table, vector in zip(tables, vectors, strict=True):
             table[0] = vector
+        tables = list(map(_as_sent, tables))
         numbers = [_row_on(self._device, 0)]
         self._sent = _Sent((bits,), 0, tables, numbers, False)
         return *tables, numbers[0]
 
     def _keep(self, rows: list[bytes], tables: list[np.ndarray]) -> tuple[Any, ...]:
         """Send tables that stay on the device."""
-        arrays = [_replicated(table, self._device) for table in tables]
+        arrays = [_replicated(_as_sent(table), self._device) for table in tables]
         numbers = [_row_on(self._device, row) for row in range(len(rows))]
         self._sent = _Sent(rows, 0, arrays, numbers, True)
         return *arrays, numbers[0]
+
+
+def _as_sent(table: np.ndarray) -> np.ndarray:
+    """Integers as their words, all low ones first: TPUs would take each apart in each run."""
+    if table.dtype != np.int64:
+        return table
+    words = table.view(np.uint32)
+    return np.concatenate([words[:, 0::2], words[:, 1::2]], axis=1)
+
+
+def _as_numbers(row: jax.Array) -> jax.Array:
+    """The numbers of a row as it was sent."""
+    if row.dtype != np.uint32:
+        return row
+    low, high = jnp.split(row.astype(np.uint64), 2)
+    return (high << np.uint64(32) | low).astype(np.int64)
 
 
 def _abstract(shapes: Sequence[tuple[Any, Any]], device: Device | Placement) -> list[Any]:
