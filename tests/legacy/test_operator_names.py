@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import threading
+
 import numpy as np
 import pytest
 
 import oneflow as flow
 import oneflow.typing as tp
-from oneflow.functional.operator_names import PLACES
+from oneflow.functional.operator_names import PLACES, without_name
 
 X = np.linspace(0.1, 0.9, 48, dtype=np.float32).reshape(1, 3, 4, 4)
 # The arguments of a call; `x` and `i` are what a job is called with. First those of all functions
@@ -46,6 +49,7 @@ _CALLS = {
     "math.argmax": "x, 1",
     "math.broadcast_to_compatible_with": "x[:, :1], [x]",
     "math.clip_by_value": "x, 0.2, 0.5",
+    "math.gelu": "x, 'none'",
     "math.fused_scale_tril": "x, 0, 0.0, 2.0",
     "math.in_top_k": "i[:4], x[0, 0], 1",
     "math.l2_normalize": "x, 1, 1e-6",
@@ -73,7 +77,7 @@ _CALLS = {
     "nn.sparse_softmax_cross_entropy_with_logits": "i[:4], x[0, 0]",
     "nn.tril": "x, 0, 0.0",
     "one_hot": "i, 5, 1, 0, -1, flow.float32",
-    "ones_like": "x, flow.float32",
+    "ones_like": "x, flow.float32, None",
     "pad_grad": "x, [(0, 0), (0, 0), (1, 1), (1, 1)], 0",
     "range": "0, 5, 1, flow.int32",
     "reflection_pad2d": "x, [1, 1, 1, 1]",
@@ -84,7 +88,7 @@ _CALLS = {
     "stack": "[x, x], 1",
     "unsorted_segment_sum": _SEGMENTS,
     "where": "x > 0.5, x, x + 1",
-    "zeros_like": "x, flow.float32",
+    "zeros_like": "x, flow.float32, None",
     "distributed_partial_fc_sample": "x[0, 0], i[:4], 4",
     "in_top_k": "i[:4], x[0, 0], 1",
     "nn.PixelShufflev2": "x.view(1, 12, 2, 2), 2, 2",
@@ -169,3 +173,90 @@ def test_texts_after_the_arguments_name_operators(path):
 def test_texts_are_no_names_outside_of_jobs():
     with pytest.raises(TypeError):
         flow.math.exp(flow.ones(2), "exp_1")
+
+
+def _in_a_job(call):
+    """The value of `call` in the body of a job, which is called with three numbers."""
+
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((3,))) -> tp.Numpy:
+        return call(x)
+
+    return job(np.array([-1.0, 0.5, 2.0], np.float32))
+
+
+# Calls with a text for the function itself.
+_TEXTS = {
+    "gelu": lambda x: flow.nn.functional.gelu(x, "tanh"),
+    "GELU": lambda x: flow.nn.GELU("tanh")(x),
+    "method": lambda x: x.gelu("tanh"),
+    "fast_gelu": lambda x: flow._C.fast_gelu(x),
+    "named gelu": lambda x: flow.math.gelu(x, "tanh", "gelu_1"),
+}
+
+
+@pytest.mark.parametrize("name", _TEXTS)
+def test_texts_that_functions_take_are_no_names(name):
+    x = flow.tensor([-1.0, 0.5, 2.0])
+    expected = flow.nn.functional.gelu(x, approximate="tanh").numpy()
+    np.testing.assert_allclose(_in_a_job(_TEXTS[name]), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: flow.nn.functional.gelu(x, "tahn"),
+        lambda x: flow.zeros_like(x, flow.float32, "nonsense"),
+        lambda x: flow.ones_like(x, flow.float32, "nonsense"),
+    ],
+)
+def test_wrong_texts_are_errors_in_jobs(call):
+    with pytest.raises((ValueError, RuntimeError)):
+        _in_a_job(call)
+
+
+def _text_places(function):
+    """The numbers of arguments with which the last may be a text of the function's own."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = [p for p in inspect.signature(function).parameters.values() if p.kind in kinds]
+    return [place for place, p in enumerate(parameters, 1) if "str" in str(p.annotation).split()]
+
+
+def test_no_function_loses_a_text_of_its_own():
+    losing = []
+
+    def look(x):
+        for path in PLACES:
+            function = _function(path)
+            for place in _text_places(function):
+                arguments = (None,) * (place - 1) + ("text",)
+                if without_name(function, arguments) != arguments:
+                    losing.append((path, place))
+        return x
+
+    assert _text_places(flow.nn.functional.gelu) == [2]
+    assert _text_places(flow.zeros_like) == [3]
+    _in_a_job(look)
+    assert not losing
+
+
+def test_texts_are_no_names_in_other_threads():
+    """A thread that runs no job computes as before while another one runs the body of a job."""
+    outcomes = []
+
+    def outside():
+        for function in (flow.math.exp, flow.math.relu):
+            try:
+                outcomes.append(function(flow.ones(2), "name_1"))
+            except TypeError as error:
+                outcomes.append(error)
+
+    def body(x):
+        thread = threading.Thread(target=outside)
+        thread.start()
+        thread.join()
+        return flow.math.exp(x, "exp_1")
+
+    _in_a_job(body)
+    assert outcomes
+    assert all(isinstance(outcome, TypeError) for outcome in outcomes)

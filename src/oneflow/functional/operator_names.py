@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
+from oneflow.base.parameters import parameters_of
+
+_TEXT = re.compile(r"\bstr\b")
 # Public functions by the number of arguments before the operator's name.
 _ARGUMENTS_BEFORE_NAME = {
     1: """
@@ -57,16 +64,42 @@ nn.conv3d nn.fused_scale_tril_softmax_dropout
 """,
 }
 PLACES = {path: place for place, paths in _ARGUMENTS_BEFORE_NAME.items() for path in paths.split()}
-# The same by function, the least of all its names.
+# The same by function, the least of all its names, behind every text that it takes itself.
 _places: dict[Callable[..., Any], int] = {}
-# The jobs whose bodies run now. Elsewhere an argument too many is an error.
+# The jobs whose bodies run now, in any thread; nearly every call asks only whether there are any.
 job_bodies: list[str] = []
+_is_in_body: ContextVar[bool] = ContextVar("_is_in_body", default=False)
 
 
 def note_place_of_name(path: str, public: Callable[..., Any]) -> None:
     """Remember where the function `public` takes a name, as that at `path` below `oneflow`."""
     if path in PLACES:
-        _places[public] = min(PLACES[path], _places.get(public, PLACES[path]))
+        place = max(PLACES[path], _arguments_before_no_text(public))
+        _places[public] = min(place, _places.get(public, place))
+
+
+def _arguments_before_no_text(public: Callable[..., Any]) -> int:
+    """The number of arguments up to the last that takes a text, as the mode of `gelu`."""
+    body = inspect.unwrap(public)
+    annotations = body.__annotations__
+    places = [
+        place
+        for place, name in enumerate(parameters_of(body).positional, 1)
+        if _TEXT.search(str(annotations.get(name, "")))
+    ]
+    return max(places, default=0)
+
+
+@contextlib.contextmanager
+def naming_operators(job_name: str) -> Iterator[None]:
+    """Take texts behind the arguments as names of operators, in this thread's run of a job."""
+    token = _is_in_body.set(True)
+    job_bodies.append(job_name)
+    try:
+        yield
+    finally:
+        job_bodies.remove(job_name)
+        _is_in_body.reset(token)
 
 
 def without_name(public: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -74,4 +107,4 @@ def without_name(public: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any
     place = _places.get(public)
     if place is None or len(args) <= place or not isinstance(args[-1], str):
         return args
-    return args[:-1]
+    return args[:-1] if _is_in_body.get() else args

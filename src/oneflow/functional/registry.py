@@ -26,6 +26,7 @@ from oneflow.base.parameters import Parameters, parameters_of
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.base.traceback import hide_internal_frames
 from oneflow.functional.factors_first import factors_by_name
+from oneflow.functional.flags import flags_of, refuse_texts
 from oneflow.functional.operator_names import job_bodies, note_place_of_name, without_name
 from oneflow.functional.out_dtypes import casts_results, check_dtype_argument, check_out_dtype
 from oneflow.primitives.operators.shape import reshape
@@ -202,8 +203,7 @@ def _accept_keyword_aliases(
     with declared ones only.
     """
     parameters = parameters_of(body)
-    variadic = parameters.variadic
-    parameter_names = parameters.names
+    variadic, parameter_names = parameters.variadic, parameters.names
     keywords = frozenset(parameter_names) - {variadic}
     rename = _rename_map(parameter_names, extra)
     takes_out = "out" in parameter_names
@@ -216,27 +216,27 @@ def _accept_keyword_aliases(
     options = [name for name in _CREATION_OPTIONS if is_creation and name not in parameter_names]
     ignored = options if "name" in parameter_names else [*options, "name"]
     put = functools.partial(put_out, fills=fills_out, is_creation=is_creation)
+    flags, first_flag = flags_of(body, parameters.positional, rename, writes_back)
 
     @functools.wraps(body)
     def public(*args: Any, **kwargs: Any) -> Any:
         out = None
         if job_bodies:
             args = without_name(public, args)
+        if type(args[-1] if len(args) > first_flag else kwargs.get("inplace")) is str:
+            refuse_texts(public.__name__, flags, args, kwargs)
         try:
             if keywords.issuperset(kwargs):
                 return body(*args, **kwargs)
             out = None if takes_out else kwargs.pop("out", None)
             for keyword in ignored:
                 kwargs.pop(keyword, None)
-            _rename_given(kwargs, rename, public.__name__, takes_reduction)
+            _rename_arguments(kwargs, rename, public.__name__, takes_reduction)
             if isinstance(out, Tensor) and len(args) <= dtype_place:
                 kwargs["dtype"] = _dtype_of_out(out, args, kwargs, first, public.__name__)
             if writes_back and kwargs.pop("inplace", False):
                 out = args[0] if args else kwargs[first]
-            if variadic in kwargs:  # `size=(2, 3)` for `*size`
-                values = kwargs.pop(variadic)
-                before = parameters.positional
-                args = (*_by_position(public.__name__, before, defaults, args, kwargs), values)
+            args = _by_position(public.__name__, parameters, defaults, args, kwargs)
             result = body(*args, **kwargs)
             return result if out is None else put(out, result, public.__name__)
         except Exception as error:
@@ -250,7 +250,7 @@ def _accept_keyword_aliases(
     return _with_signature(public, body, ["out", "inplace"] if inplace else options)
 
 
-def _rename_given(
+def _rename_arguments(
     kwargs: dict[str, Any], rename: Mapping[str, str], name: str, takes_reduction: bool
 ) -> None:
     """Give keyword arguments of the function `name` their declared names, in place."""
@@ -324,19 +324,22 @@ def _dtype_of_out(
 
 
 def _by_position(
-    function_name: str, names: Sequence[str], defaults: tuple, args: tuple, kwargs: dict[str, Any]
+    function_name: str, parameters: Parameters, defaults: tuple, args: tuple, kwargs: dict[str, Any]
 ) -> tuple:
-    """The arguments of all positional parameters, those given by keyword or left out as well.
+    """The arguments by position, where the variadic one is a keyword: `size=(2, 3)` for `*size`.
 
     Raises:
         TypeError: one without a default is missing.
     """
+    if parameters.variadic not in kwargs:
+        return args
+    names, values = parameters.positional, kwargs.pop(parameters.variadic)
     for name in names[len(args) :]:
         index = names.index(name) - len(names)
         if name not in kwargs and -index > len(defaults):
             raise TypeError(f"{function_name}() missing argument '{name}'")
         args = (*args, kwargs.pop(name) if name in kwargs else defaults[index])
-    return args
+    return (*args, values)
 
 
 def _public_signature(body: Callable, names: Sequence[str]) -> inspect.Signature:

@@ -1,0 +1,62 @@
+"""Arguments that are true or false: a text is neither, though Python finds it true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+_ANNOTATIONS = frozenset({"bool", "bool | None"})
+
+
+class Flags(NamedTuple):
+    """The flags of a function.
+
+    Attributes:
+        places: by name, the number of arguments before each that can be given by position.
+        keywords: the names, declared and others, by which they can be given.
+    """
+
+    places: dict[str, int]
+    keywords: frozenset[str]
+
+
+def flags_of(
+    body: Callable[..., Any],
+    positional: Sequence[str],
+    rename: Mapping[str, str],
+    takes_inplace: bool,
+) -> tuple[Flags, int]:
+    """Return the flags of a function, by its annotations, and the number of arguments before them.
+
+    Args:
+        body: the function.
+        positional: its parameters that can be given by position.
+        rename: the declared names of other spellings that it takes.
+        takes_inplace: it takes `inplace` and does not declare it.
+    """
+    annotations = body.__annotations__.items()
+    names = {name for name, kind in annotations if name != "return" and kind in _ANNOTATIONS}
+    if takes_inplace:
+        names.add("inplace")
+    places = {name: place for place, name in enumerate(positional) if name in names}
+    spellings = {spelling for spelling, name in rename.items() if name in names}
+    first = min(places.values(), default=len(positional))
+    return Flags(places, frozenset(names | spellings)), first
+
+
+def refuse_texts(name: str, flags: Flags, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Check the flags that the function `name` is called with.
+
+    Raises:
+        TypeError: one is a text.
+    """
+    for flag, place in flags.places.items():
+        if place < len(args) and isinstance(args[place], str):
+            _refuse(name, f"'{flag}' (position {place + 1})", args[place])
+    for keyword, value in kwargs.items():
+        if keyword in flags.keywords and isinstance(value, str):
+            _refuse(name, f"'{keyword}'", value)
+
+
+def _refuse(name: str, argument: str, text: str) -> None:
+    raise TypeError(f"{name}(): argument {argument} must be bool, not str; got {text!r}")
