@@ -11,6 +11,8 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import io
+import pickle
 import re
 import subprocess
 from collections.abc import Collection, Iterable, Mapping
@@ -19,7 +21,7 @@ from typing import Any
 
 from oneflow.primitives.registry import PRIMITIVES, Primitive
 from tests.changed_code import changed_names
-from tests.dependencies import Dependencies, Symbol, module_name
+from tests.dependencies import PUBLIC_API, Dependencies, Symbol, module_name
 from tests.oracle import FLOW
 from tests.samples.table import Operator, operators
 
@@ -33,8 +35,10 @@ TABLED = (
     "src/oneflow/builtins/",
     "src/oneflow/legacy_functions/",
 )
-# The parts that operators have in common, and the laws: those run whole that depend on a change.
+# The parts that operators have in common, the operators apart. All calls of the public API go
+# through them, at places that no name in a law leads to.
 PRIMITIVES_IN_GENERAL = "src/oneflow/primitives/"
+# The laws: those run whole that depend on a changed statement, also of what tests share.
 LAWS = "tests/laws/"
 LOWERINGS = "src/oneflow_onnx/oneflow2onnx/lowerings/"
 # The sources that a room of tests checks, where that is not the folder of the same name.
@@ -89,19 +93,38 @@ def changed_definitions(commit: str) -> Names:
     if diff is None:
         return {}
     others = git("ls-files", "-z", "--others", "--exclude-standard", "src", "tests") or ""
-    changed = {
-        path: _changed_names(path, commit) for path in filter(None, (diff + others).split("\0"))
-    }
+    paths = list(filter(None, (diff + others).split("\0")))
+    before = texts_at(commit, [path for path in paths if path.endswith(".py")])
+    changed = {path: _changed_names(path, before) for path in paths}
     return {path: names for path, names in changed.items() if names is not None}
 
 
-def _changed_names(path: str, commit: str) -> frozenset[str] | None:
+def texts_at(commit: str, paths: Collection[str]) -> dict[str, str]:
+    """Return the texts of files on a commit, of those that were there."""
+    # One process for all of them: to start one takes longer than to read a file.
+    run = subprocess.run(
+        ["git", "cat-file", "--batch"],
+        cwd=ROOT,
+        input="".join(f"{commit}:{path}\n" for path in paths).encode(),
+        capture_output=True,
+        check=True,
+    )
+    texts, output = {}, io.BytesIO(run.stdout)
+    for path in paths:
+        header = output.readline().split()
+        if header[-1] != b"missing":
+            texts[path] = output.read(int(header[-1])).decode()
+            output.readline()
+    return texts
+
+
+def _changed_names(path: str, before: Mapping[str, str]) -> frozenset[str] | None:
     """Return the names whose definitions in a file have changed; None if no code has."""
     if not path.endswith(".py"):
         return frozenset()
     file = ROOT / path
     after = file.read_text(encoding="utf-8") if file.exists() else None
-    return changed_names(git("show", f"{commit}:{path}"), after)
+    return changed_names(before.get(path), after)
 
 
 class Changes:
@@ -116,13 +139,24 @@ class Changes:
         symbols = _dependents(names, (*TABLED, PRIMITIVES_IN_GENERAL))
         # Single operators that laws use are examples; their cases are chosen by name.
         general = {path: names[path] for path in names if not path.startswith(TABLED)}
-        self._laws = _dependents(general, (PRIMITIVES_IN_GENERAL, LAWS))
+        self._laws = _dependents(general, (PRIMITIVES_IN_GENERAL, "tests/"))
+        if any(path.startswith(PRIMITIVES_IN_GENERAL) for path in general):
+            self._laws |= _dependencies().dependents_of([PUBLIC_API])
         lowered = self._lowered()
         self._primitives = set(_changed_primitives(symbols)) | lowered
-        self._rows = _changed_rows(symbols | _symbols_of(lowered))
-        for family, row in operators():
-            if f"tests/samples/{family}.py" in self._paths:
-                self._rows.add(row.name)
+        self._rows = _changed_rows(symbols | _symbols_of(lowered)) | self._rows_of_samples()
+        # Of these the ones that change in their own file.
+        modules = {module_name(path) for path in names if path.startswith(TABLED)}
+        own = {symbol for symbol in symbols if symbol[0] in modules}
+        primitives = set(_changed_primitives(own)) | lowered
+        rows = _changed_rows(own | _symbols_of(primitives)) | self._rows_of_samples()
+        self._own = primitives | rows
+
+    def _rows_of_samples(self) -> set[str]:
+        """The rows of changed tables."""
+        return {
+            row.name for family, row in operators() if f"tests/samples/{family}.py" in self._paths
+        }
 
     def _lowered(self) -> set[str]:
         """The primitives in whose lowerings to ONNX something has changed."""
@@ -144,11 +178,22 @@ class Changes:
                 return True
         elif f"tests/{path}" in self._paths or self._has_changed_sources(room):
             return True
-        if any(isinstance(value, Operator) and value.name in self._rows for value in values):
+        return _check(room, values, self._rows, self._primitives | self._rows)
+
+    def are_direct(self, path: str, values: Collection[Any]) -> bool:
+        """Return whether a case that the changes concern checks what has changed itself.
+
+        That is its file, its room's source, or the file that defines its primitive. The others
+        check what depends on a change elsewhere.
+
+        Args:
+            path: its file, below `tests`.
+            values: its parameters.
+        """
+        room = path.partition("/")[0]
+        if f"tests/{path}" in self._paths or (room != "laws" and self._has_changed_sources(room)):
             return True
-        # Laws of primitives take the names of one or several.
-        names = self._primitives | self._rows if room == "laws" else set()
-        return any(_names(value) & names for value in values) if names else False
+        return _check(room, values, self._own, self._own)
 
     def _has_changed_sources(self, room: str) -> bool:
         """Return whether code has changed that the tests of a room check all together."""
@@ -161,6 +206,14 @@ class Changes:
             and not Path(path).name.startswith("test_")
             for path in self._paths
         )
+
+
+def _check(room: str, values: Collection[Any], rows: set[str], names: set[str]) -> bool:
+    """Return whether the parameters of a case are among rows, or among names if it is a law."""
+    if any(isinstance(value, Operator) and value.name in rows for value in values):
+        return True
+    # Laws of primitives take the names of one or several.
+    return room == "laws" and any(_names(value) & names for value in values)
 
 
 def _names(value: Any) -> set[str]:
@@ -184,11 +237,27 @@ def _dependents(names: Names, folders: tuple[str, ...]) -> set[Symbol]:
     return _dependencies().dependents(changed) if changed else set()
 
 
-@functools.cache
+_CHANGES: dict[str, Changes | None] = {}  # by commit
+
+
 def changes_since(commit: str) -> Changes | None:
     """Return the changes since a commit; None if there are none."""
-    names = changed_definitions(commit)
-    return Changes(names) if names else None
+    if commit not in _CHANGES:
+        names = changed_definitions(commit)
+        _CHANGES[commit] = Changes(names) if names else None
+    return _CHANGES[commit]
+
+
+@functools.cache
+def pack_changes() -> bytes:
+    """Return the changes since each recorded commit and the last one, for other processes."""
+    commits = {*recorded_commits().values(), "HEAD"}
+    return pickle.dumps({commit: changes_since(commit) for commit in commits})
+
+
+def unpack_changes(data: bytes) -> None:
+    """Take the changes that another process has found."""
+    _CHANGES.update(pickle.loads(data))
 
 
 def _changed_primitives(symbols: Iterable[Symbol]) -> Iterable[str]:

@@ -32,7 +32,14 @@ from oneflow.passes.pipeline import PASS_CALLBACKS
 from oneflow.program.ir import Program
 from oneflow.program.verifier import verify_structure
 from oneflow.tuning.linux import trim_heap
-from tests.changes import TESTS, changes_since, part_of, recorded_commits
+from tests.changes import (
+    TESTS,
+    changes_since,
+    pack_changes,
+    part_of,
+    recorded_commits,
+    unpack_changes,
+)
 from tests.compilation import Compilation, is_optimized, release_compiled
 from tests.sampling import Sample
 
@@ -44,6 +51,10 @@ SAMPLE = pytest.StashKey[Sample]()
 BUDGET = pytest.StashKey["Budget"]()
 IS_SAMPLED = pytest.StashKey[bool]()
 HAS_CHANGED = pytest.StashKey[bool]()
+# What has changed is elsewhere: the case comes after those of what has changed itself.
+COMES_LAST = pytest.StashKey[bool]()
+# What the changes are called in the input of a process of pytest-xdist.
+CHANGES = "oneflow_changes"
 
 
 class Budget:
@@ -96,13 +107,23 @@ def pytest_configure(config: pytest.Config) -> None:
     seed = None if config.getoption("--exhaustive") else config.getoption("--sample-seed")
     config.stash[SAMPLE] = Sample(seed)
     config.stash[BUDGET] = Budget()
+    if CHANGES in getattr(config, "workerinput", {}):
+        unpack_changes(config.workerinput[CHANGES])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Look for changes once, and hand them on to each process."""
+    if not node.config.stash[SAMPLE].is_whole:
+        node.workerinput[CHANGES] = pack_changes()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what neither is in the sample nor has changed, and order the files of the rest.
 
     First those with large tests, while the processes are small. Of both kinds, first those whose
-    programs XLA optimizes: the others use none of these. Then those with most tests.
+    programs XLA optimizes: the others use none of these. Then those with most tests. Cases of what
+    has not changed itself come after all these, lest they use up the time for changes.
     """
     sample = config.stash[SAMPLE]
     commits = recorded_commits()
@@ -110,17 +131,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     others: list[pytest.Item] = []
     for item in items:
         item.stash[IS_SAMPLED] = _is_sampled(item, sample)
-        item.stash[HAS_CHANGED] = not sample.is_whole and _has_changed(item, commits)
+        item.stash[HAS_CHANGED], item.stash[COMES_LAST] = False, False
+        if not sample.is_whole:
+            _look_for_changes(item, commits)
         (chosen if item.stash[IS_SAMPLED] or item.stash[HAS_CHANGED] else others).append(item)
     config.hook.pytest_deselected(items=others)
     counts = Counter(item.path for item in chosen)
     large = {item.path for item in chosen if item.get_closest_marker("large")}
     optimized = {path for path in counts if is_optimized(path, sample)}
 
-    def rank(item: pytest.Item) -> tuple[bool, bool, int]:
-        return item.path not in large, item.path not in optimized, -counts[item.path]
+    def rank(item: pytest.Item) -> tuple[bool, bool, bool, int]:
+        is_last = item.stash[COMES_LAST] and item.path not in large
+        return is_last, item.path not in large, item.path not in optimized, -counts[item.path]
 
     items[:] = sorted(chosen, key=rank)
+    for item in items:
+        if rank(item)[0] and item.get_closest_marker("xdist_group") is None:
+            # Or a process would run them with the rest of their file.
+            item.add_marker(pytest.mark.xdist_group(f"last of {item.location[0]}"))
 
 
 def _is_sampled(item: pytest.Item, sample: Sample) -> bool:
@@ -129,16 +157,18 @@ def _is_sampled(item: pytest.Item, sample: Sample) -> bool:
     return sample.includes(f"{item.location[0]}::{item.name}", one_in)
 
 
-def _has_changed(item: pytest.Item, commits: Mapping[str, str]) -> bool:
-    """Return True for a case of what has changed since its tests last ran whole."""
+def _look_for_changes(item: pytest.Item, commits: Mapping[str, str]) -> None:
+    """Mark a case of what has changed since its tests last ran whole."""
     if not item.path.is_relative_to(TESTS):
-        return False
+        return
     path = item.path.relative_to(TESTS).as_posix()
     changes = changes_since(commits.get(part_of(path), "HEAD"))
     parameters = getattr(item, "callspec", None)
     values = parameters.params.values() if parameters is not None else ()
     test = getattr(item, "originalname", item.name)
-    return changes is not None and changes.concern(path, test, values)
+    if changes is not None and changes.concern(path, test, values):
+        item.stash[HAS_CHANGED] = True
+        item.stash[COMES_LAST] = not changes.are_direct(path, values)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -10,10 +10,13 @@ from pathlib import Path
 DATA = (".tsv", ".txt")
 Symbol = tuple[str, str]
 """A module and a name at its top level."""
+PUBLIC_API = "oneflow", "*"
+"""What tests take of the package but of modules that are read, or of the room below all others."""
+LOWEST_ROOM = "oneflow.base"
 
 
 class Dependencies:
-    """The top-level statements of the modules below some folders.
+    """The top-level statements of the modules below some folders, and of what these take of tests.
 
     A statement that mentions a name depends on it. One that calls something of a name, such as
     ``conv.gradient(...)``, is a part of the definition of that name.
@@ -25,26 +28,51 @@ class Dependencies:
 
     def __init__(self, root: Path, folders: Iterable[str]) -> None:
         self._root = root
-        self._modules = {
-            module_name(path.relative_to(root).as_posix()): path
-            for folder in folders
-            for path in sorted((root / folder).rglob("*.py"))
-        }
+        self._modules: dict[str, ast.Module] = {}
+        paths = [path for folder in folders for path in sorted((root / folder).rglob("*.py"))]
+        while paths:
+            path = paths.pop()
+            module = module_name(path.relative_to(root).as_posix())
+            if module not in self._modules:
+                self._modules[module] = ast.parse(path.read_text(encoding="utf-8"))
+                paths += self._tests_imported(self._modules[module])
         self._symbols: set[Symbol] = set()
         self._dependents: dict[Symbol, set[Symbol]] = {}
-        for module, path in self._modules.items():
-            self._read(module, ast.parse(path.read_text(encoding="utf-8")))
+        for module, tree in self._modules.items():
+            self._read(module, tree)
+
+    def _tests_imported(self, tree: ast.Module) -> Iterator[Path]:
+        """Return the files of tests that a module imports from."""
+        for statement in tree.body:
+            if isinstance(statement, ast.ImportFrom) and statement.module:
+                source = statement.module
+                if f"{source}.".startswith("tests."):
+                    modules = [source, *(f"{source}.{alias.name}" for alias in statement.names)]
+                    files = (self._root / f"{name.replace('.', '/')}.py" for name in modules)
+                    yield from (file for file in files if file.exists())
 
     def _read(self, module: str, tree: ast.Module) -> None:
         imported: dict[str, Symbol] = {}
         for statement in tree.body:
             if isinstance(statement, ast.ImportFrom) and statement.module:
                 for alias in statement.names:
-                    imported[alias.asname or alias.name] = statement.module, alias.name
+                    symbol = self._imported(module, statement.module, alias.name)
+                    imported[alias.asname or alias.name] = symbol
+            elif isinstance(statement, ast.Import) and module.startswith("tests."):
+                for alias in statement.names:
+                    if _is_above_base(alias.name):
+                        imported[alias.asname or alias.name.partition(".")[0]] = PUBLIC_API
             defined = {(module, name) for name in defined_names(statement)}
             self._symbols |= defined
             for used in self._used(module, statement, imported):
                 self._dependents.setdefault(used, set()).update(defined)
+
+    def _imported(self, module: str, source: str, name: str) -> Symbol:
+        """Return the symbol that a module imports from another."""
+        is_read = source in self._modules or f"{source}.{name}" in self._modules
+        if module.startswith("tests.") and _is_above_base(source) and not is_read:
+            return PUBLIC_API
+        return source, name
 
     def _used(
         self, module: str, statement: ast.stmt, imported: Mapping[str, Symbol]
@@ -83,6 +111,10 @@ class Dependencies:
                 found.add(symbol)
                 pending += self._dependents.get(symbol, ())
         return found & self._symbols
+
+
+def _is_above_base(module: str) -> bool:
+    return f"{module}.".startswith("oneflow.") and not f"{module}.".startswith(f"{LOWEST_ROOM}.")
 
 
 def _symbols_in(path: str, names: Iterable[str]) -> Iterator[Symbol]:

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from tests import changes as changes_module
 from tests.changed_code import changed_names
-from tests.changes import ROOT, Changes, changed_definitions, part_of
-from tests.conftest import Budget
+from tests.changes import (
+    ROOT,
+    Changes,
+    changed_definitions,
+    changes_since,
+    git,
+    pack_changes,
+    part_of,
+    recorded_commits,
+    texts_at,
+)
+from tests.conftest import (
+    SAMPLE,
+    Budget,
+    pytest_collection_modifyitems,
+    pytest_configure,
+    pytest_configure_node,
+)
 from tests.samples.table import Operator, operators
+from tests.sampling import Sample
 from tests.whole_runs import parts
 
 OPERATORS = "src/oneflow/primitives/operators"
@@ -120,15 +141,12 @@ def test_laws_of_several_primitives_are_chosen_by_their_names() -> None:
             None,
             "other_dtypes",
         ),
+        # What tests share.
+        ("tests/oracle.py", "def _converted(", "def c(", "operators", "keyword_calls"),
+        ("tests/oracle.py", '"""', '"""Oracle: ', None, "operators"),
+        ("tests/samples/table.py", "def operators(", "def o(", "signatures", "global_modules"),
+        ("tests/nn/twins.py", "def weighted_sum(", "def w(", "global_modules", "operators"),
         # Parts that operators have in common.
-        (
-            "src/oneflow/primitives/sharding/signatures.py",
-            "def candidates(",
-            "def c(",
-            "signatures",
-            "accuracy",
-        ),
-        ("src/oneflow/primitives/sharding/axes.py", "def axes_of(", "def a(", "axes", "accuracy"),
         ("src/oneflow/primitives/sharding/axes.py", '"""The names', '"""Names', None, "axes"),
         # Single operators choose cases by name.
         (f"{OPERATORS}/norm.py", "attach_moments = ", "moments = ", None, "signatures"),
@@ -140,6 +158,93 @@ def test_laws_that_use_a_statement_are_chosen(
     chosen = chosen_laws(changes_at(path, text, new))
     assert affected is None or affected in chosen
     assert unaffected not in chosen
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("sharding/axes.py", "def reshaped_axes("),
+        ("sharding/boxing_path.py", "def boxing_path("),
+        ("sharding/collectives.py", "class Collective"),
+        ("sharding/signatures.py", "def candidates("),
+        ("operation.py", "class Operation"),
+        ("registry.py", "class Primitive"),
+        ("trace.py", "class Trace"),
+    ],
+)
+def test_laws_of_the_public_api_are_chosen_by_what_all_operators_go_through(
+    path: str, text: str
+) -> None:
+    laws = {
+        "global_modules",
+        "global_operators",
+        "modules_in_graphs",
+        "operators",
+        "operators_in_graphs",
+        "random_programs",
+        "signatures",
+    }
+    path = f"src/oneflow/primitives/{path}"
+    assert chosen_laws(changes_at(path, text, text + "_")) >= laws
+    assert not chosen_laws(changes_at(path, text, f"# A comment.\n{text}"))
+
+
+def test_cases_of_what_has_changed_itself_are_told_from_others() -> None:
+    axes, scatter = "src/oneflow/primitives/sharding/axes.py", f"{OPERATORS}/scatter.py"
+    changes = Changes({axes: frozenset(["reshaped_axes"]), scatter: frozenset(["gather"])})
+    path = "laws/test_operators.py"
+    assert chosen_rows(changes) >= {"gather", "tanh"}
+    assert changes.are_direct(path, [ROWS["gather"]])
+    assert changes.are_direct("laws/test_axes.py", [("gather",)])
+    assert not changes.are_direct(path, [ROWS["tanh"]])
+    assert not changes.are_direct("laws/test_global_modules.py", [])
+    changes = Changes({f"tests/{path}": frozenset(["test_values"]), axes: frozenset(["axes_of"])})
+    assert changes.are_direct(path, [ROWS["tanh"]])
+    assert not changes.are_direct("laws/test_other_dtypes.py", [ROWS["tanh"]])
+    assert changes.are_direct("global_view/test_boxing.py", [])
+
+
+class Case:
+    """A case of a law, as far as the order of cases needs it."""
+
+    def __init__(self, law: str, row: str) -> None:
+        self.path = ROOT / "tests/laws" / law
+        self.location = (f"tests/laws/{law}", 0, "")
+        self.name = f"test_values[{row}]"
+        self.originalname = "test_values"
+        self.callspec = SimpleNamespace(params={"row": ROWS[row]})
+        self.stash = pytest.Stash()
+        self.group = ""
+
+    def iter_markers(self, name: str) -> list[pytest.Mark]:
+        return []
+
+    def get_closest_marker(self, name: str) -> None:
+        return None
+
+    def add_marker(self, marker: pytest.MarkDecorator) -> None:
+        self.group = marker.args[0]
+
+
+def test_what_has_changed_itself_comes_first(
+    monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
+) -> None:
+    """Otherwise cases of the first files use up the time for those of later ones."""
+    axes, scatter = "src/oneflow/primitives/sharding/axes.py", f"{OPERATORS}/scatter.py"
+    changes = Changes({axes: frozenset(["reshaped_axes"]), scatter: frozenset(["gather"])})
+    monkeypatch.setattr("tests.conftest.changes_since", lambda commit: changes)
+    stash = pytest.Stash()
+    stash[SAMPLE] = Sample(0)
+    config: Any = SimpleNamespace(stash=stash, hook=pytestconfig.hook)
+    laws = ["test_operators.py", "test_other_dtypes.py"]
+    items: Any = [Case(law, row) for law in laws for row in ("tanh", "abs", "gather")]
+    pytest_collection_modifyitems(config, items)
+    assert [item.name for item in items[:2]] == ["test_values[gather]"] * 2
+    assert {item.location[0] for item in items[:2]} == {f"tests/laws/{law}" for law in laws}
+    # Files run as a whole in one process; these are work of its own.
+    assert [item.group for item in items] == ["", "", *[f"last of tests/laws/{laws[0]}"] * 2] + [
+        f"last of tests/laws/{laws[1]}"
+    ] * 2
 
 
 def test_laws_that_read_a_file_of_data_are_chosen() -> None:
@@ -207,6 +312,47 @@ def test_all_processes_of_a_run_share_one_budget(
 
 def test_without_the_history_nothing_has_changed() -> None:
     assert changed_definitions("0" * 40) == {}
+
+
+def test_files_of_a_commit_are_read_by_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    if git("rev-parse", "HEAD") is None:
+        pytest.skip("the sources are not in a repository")
+    run, commands = subprocess.run, []
+    monkeypatch.setattr(
+        subprocess, "run", lambda args, **options: commands.append(args) or run(args, **options)
+    )
+    paths = ["tests/__init__.py", "tests/gone.py", "tests/changed_code.py", "README.md"]
+    texts = texts_at("HEAD", paths)
+    assert len(commands) == 1
+    monkeypatch.undo()
+    assert texts == {path: git("show", f"HEAD:{path}") for path in paths if "gone" not in path}
+
+
+def test_processes_take_changes_that_the_first_one_has_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Dependencies and syntax trees cost seconds of each process."""
+    names = {f"{OPERATORS}/scatter.py": frozenset(["gather"])}
+    monkeypatch.setattr(changes_module, "_CHANGES", {})
+    monkeypatch.setattr(changes_module, "changed_definitions", lambda commit: names)
+    pack_changes.cache_clear()
+    config: Any = SimpleNamespace(stash={SAMPLE: Sample(0)})
+    node: Any = SimpleNamespace(config=config, workerinput={})
+    pytest_configure_node(node)
+    pack_changes.cache_clear()
+    monkeypatch.setattr(changes_module, "_CHANGES", {})
+    monkeypatch.setattr(changes_module, "changed_definitions", lambda commit: 1 / 0)
+    worker: Any = SimpleNamespace(
+        option=SimpleNamespace(),
+        getoption={"--exhaustive": False, "--sample-seed": 0}.get,
+        stash=pytest.Stash(),
+        workerinput=node.workerinput,
+    )
+    pytest_configure(worker)
+    for commit in {*recorded_commits().values(), "HEAD"}:
+        changes = changes_since(commit)
+        assert changes is not None
+        assert changes.concern("laws/test_operators.py", "test_values", [ROWS["gather"]])
 
 
 def test_parts() -> None:
