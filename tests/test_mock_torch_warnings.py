@@ -143,3 +143,17 @@ def test_warnings_are_those_of_pytorch(program):
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_programs_of_oneflow_are_not_warned(program):
     assert warned(program, flow) == []
+
+
+def test_instances_of_functions_are_not_called() -> None:
+    with mock_torch.enable():
+        import torch
+
+        class Same(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x
+
+        with pytest.raises(RuntimeError, match="Legacy autograd function"):
+            Same()(torch.ones(1))
+    assert Same()(flow.ones(1)).item() == 1

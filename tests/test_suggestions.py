@@ -139,9 +139,9 @@ def constructors(root: type) -> Iterator[type]:
 
 def test_keywords_of_constructors(sample):
     found = [c for c in constructors(KeywordSuggestion) if "__init__" in vars(c) and keywords_of(c)]
-    assert {flow.nn.Linear, flow.nn.HuberLoss, flow.optim.SGD, flow.utils.data.DataLoader} < {
-        *found
-    }
+    data = flow.utils.data
+    assert {flow.nn.Linear, flow.nn.HuberLoss, flow.optim.SGD, data.DataLoader} < {*found}
+    assert {data.Subset, data.RandomSampler, flowvision.datasets.ImageFolder} < {*found}
     for called in found:
         if sample.includes(called.__qualname__, 5) and not vars(called).get("__abstractmethods__"):
             for name in keywords_of(called):
@@ -191,6 +191,7 @@ CHOICES = {
     "reflect": lambda: F.pad(IMAGE, (1, 1), mode="reflct"),
     "zeros": lambda: F.grid_sample(IMAGE, flow.zeros(1, 2, 2, 2), padding_mode="zeos"),
     "same": lambda: nn.Conv2d(1, 1, 3, padding="sam"),
+    "channels_last": lambda: X.contiguous(memory_format="channels_lst"),
     "tanh": lambda: F.gelu(X, approximate="tan"),
     "relu": lambda: nn.RNN(1, 1, nonlinearity="rel"),
     "gelu": lambda: nn.TransformerEncoderLayer(4, 2, activation="gel"),

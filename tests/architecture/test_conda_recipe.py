@@ -1,6 +1,7 @@
 """The recipe for conda is what conda-build can read, and asks for what the package asks for.
 
-The functions that conda-build gives to recipes are played by few lines; it is on no package index.
+The functions that conda-build gives to recipes are played by few lines, with its parameters; it is
+on no package index.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ def _load_file_data(name: str, from_recipe_dir: bool) -> Any:
     return tomllib.loads(Path(RECIPE.parent, name).read_text())
 
 
-def _load_file_regex(load_file: str, regex_pattern: str, from_recipe_dir: bool) -> Any:
+def _load_file_regex(*, load_file: str, regex_pattern: str, from_recipe_dir: bool) -> Any:
+    # conda-build gives its configuration in the first place: all of these are keywords.
     assert from_recipe_dir
-    return re.match(regex_pattern, Path(RECIPE.parent, load_file).read_text().splitlines()[-1])
+    return re.search(regex_pattern, Path(RECIPE.parent, load_file).read_text())
 
 
 def _recipe() -> dict[str, Any]:

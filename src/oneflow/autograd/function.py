@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 from oneflow.autograd.forward_mode import adjoint
+from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad, tangent_passes
@@ -290,7 +291,17 @@ class Function:
         cls._backward_cls = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": ()})
 
     def __call__(self, *inputs: Any) -> Any:
-        """The same as `apply`, on an instance; its attributes are those of the context."""
+        """The same as `apply`, on an instance; its attributes are those of the context.
+
+        Raises:
+            RuntimeError: a program of PyTorch does so, which refuses it.
+        """
+        if program_name() == PYTORCH:
+            raise RuntimeError(
+                "Legacy autograd function with non-static forward method is deprecated. Please use "
+                f"new-style autograd function with static forward method: call "
+                f"`{type(self).__name__}.apply`."
+            )
         return _run(type(self), inputs, vars(self))
 
     @staticmethod

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 from oneflow.base.program_name import program_name
+from oneflow.base.suggestions import did_you_mean
 
 
 class Layout(enum.Enum):
@@ -64,3 +66,17 @@ channels_last_3d = MemoryFormat.channels_last_3d
 preserve_format = MemoryFormat.preserve_format
 # Dimensions from the outermost to the innermost.
 CHANNELS_LAST_ORDERS = {channels_last: (0, 2, 3, 1), channels_last_3d: (0, 2, 3, 4, 1)}
+
+
+def require_memory_format(memory_format: Any, name: str) -> None:
+    """Refuse an order of elements that is none.
+
+    Raises:
+        TypeError: names the function and, of a text, the format that is meant, perhaps.
+    """
+    if not isinstance(memory_format, MemoryFormat):
+        hint = did_you_mean(str(memory_format).rpartition(".")[2], MemoryFormat.__members__)
+        raise TypeError(
+            f"{name}(): argument 'memory_format' must be {program_name()}.memory_format, not "
+            f"{memory_format!r} of type `{type(memory_format).__name__}`{hint}"
+        )

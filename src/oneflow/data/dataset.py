@@ -10,6 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from oneflow.base.keywords import KeywordSuggestion
 from oneflow.data.randomness import random_numbers
 from oneflow.random.generator import Generator, default_generator
 from oneflow.tensor.tensor import Tensor
@@ -27,7 +28,7 @@ class Samples(Protocol[T_co]):
         ...
 
 
-class Dataset(Generic[T_co]):
+class Dataset(KeywordSuggestion, Generic[T_co]):
     """Samples by number. A class of your own defines `__getitem__` and mostly `__len__`.
 
     It may also define ``__getitems__(indices)``, which returns a list of samples at once.

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from oneflow.base.keywords import KeywordSuggestion
 from oneflow.data.randomness import random_numbers
 from oneflow.random.generator import Generator
 from oneflow.tensor.tensor import Tensor
@@ -16,7 +17,7 @@ from oneflow.tuning.host_memory import require_host_memory
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Sampler(Generic[T_co]):
+class Sampler(KeywordSuggestion, Generic[T_co]):
     """Base class of samplers. A class of your own defines `__iter__` and perhaps `__len__`.
 
     Args:

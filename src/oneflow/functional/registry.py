@@ -30,6 +30,7 @@ from oneflow.functional.flags import flags_of, refuse_texts
 from oneflow.functional.operator_names import job_bodies, note_place_of_name, without_name
 from oneflow.functional.out_dtypes import casts_results, check_dtype_argument, check_out_dtype
 from oneflow.primitives.operators.shape import reshape
+from oneflow.tensor.argument_errors import explained_error
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import (
     attach,
@@ -244,7 +245,7 @@ def _accept_keyword_aliases(
             result = _result_after_error(error, public, args, all_keywords)
             if result is not NotImplemented:
                 return result
-            _make_clear(error, public, body)
+            _make_clear(error, public, body, args, kwargs)
             raise
 
     return _with_signature(public, body, ["out", "inplace"] if inplace else options)
@@ -277,13 +278,18 @@ def _with_signature(public: Callable, body: Callable, added: Sequence[str]) -> C
     return public
 
 
-def _make_clear(error: Exception, public: Callable, body: Callable) -> None:
-    """Hide our frames in an error of a function; one that says little of memory is raised anew.
+def _make_clear(
+    error: Exception, public: Callable, body: Callable, args: tuple, kwargs: dict[str, Any]
+) -> None:
+    """Hide our frames in an error of a function; one that says little is raised anew.
 
     An error of Python about the arguments then names the public function and a similar argument.
     """
     if isinstance(error, MemoryError):
         raise host_memory_error(public.__name__, error) from None
+    clear = explained_error(error, public.__name__, body, args, kwargs)
+    if clear is not None:
+        raise clear from None
     text = str(error)
     if isinstance(error, TypeError) and text.startswith(f"{body.__qualname__}() "):
         text = public.__name__ + text.removeprefix(body.__qualname__)

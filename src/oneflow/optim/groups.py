@@ -101,6 +101,7 @@ def as_groups(params: Any) -> list[dict[str, Any]]:
 
     Raises:
         TypeError: it is one tensor, a module, or anything else that is no list of them.
+        ValueError: it is empty.
     """
     if isinstance(params, Tensor | str | Mapping) or not isinstance(params, Iterable):
         hint = "; give its `parameters()`" if hasattr(params, "parameters") else ""
@@ -109,7 +110,12 @@ def as_groups(params: Any) -> list[dict[str, Any]]:
             f"but got {type(params).__name__}{hint}"
         )
     groups = list(params)
-    return groups if groups and isinstance(groups[0], dict) else [{"params": groups}]
+    if not groups:
+        raise ValueError(
+            "optimizer got an empty parameter list; an iterator, such as `parameters()`, is empty "
+            "once it has been read"
+        )
+    return groups if isinstance(groups[0], dict) else [{"params": groups}]
 
 
 def tensors_of(params: Any, computed_allowed: bool = False) -> list[Tensor]:

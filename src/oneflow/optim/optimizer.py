@@ -108,7 +108,7 @@ class Optimizer(GraphSchedule, OptimizerHooks, KeywordSuggestion):
 
     Raises:
         TypeError: `parameters` is a single tensor, or something in it is not a tensor.
-        ValueError: a parameter that is not a leaf, or one in two groups.
+        ValueError: no parameters, one that is not a leaf, or one in two groups.
 
     A class of your own overrides `step`, and writes to the parameters in place under
     `oneflow.no_grad`:

@@ -50,16 +50,31 @@ def require_tensors(name: str, *operands: Any) -> None:
         zip(("input", "other"), operands, strict=False), 1
     ):
         if not isinstance(operand, Tensor):
-            hint = ""
-            if type(operand).__module__.partition(".")[0] in ("jax", "jaxlib"):
-                hint = (
-                    "; `oneflow.jax.from_jax` makes tensors of arrays, and `oneflow.jax.function` "
-                    "functions of arrays of those of tensors"
-                )
-            raise TypeError(
-                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not "
-                f"{type(operand).__name__}{hint}"
-            )
+            raise not_a_tensor(name, argument, position, operand)
+
+
+def not_a_tensor(
+    name: str, argument: str, position: int, value: Any, expected: str = "Tensor"
+) -> TypeError:
+    """The error of a function that takes a tensor and got something else.
+
+    Args:
+        name: the function.
+        argument: the name of its argument.
+        position: the place of the argument, from 1.
+        value: what it got.
+        expected: what it takes.
+    """
+    hint = ""
+    if type(value).__module__.partition(".")[0] in ("jax", "jaxlib"):
+        hint = (
+            "; `oneflow.jax.from_jax` makes tensors of arrays, and `oneflow.jax.function` "
+            "functions of arrays of those of tensors"
+        )
+    return TypeError(
+        f"{name}(): argument '{argument}' (position {position}) must be {expected}, not "
+        f"{type(value).__name__}{hint}"
+    )
 
 
 def require_one_tensor(name: str, x: Any, y: Any) -> None:

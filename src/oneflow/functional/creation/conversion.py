@@ -9,6 +9,7 @@ from oneflow.base import dtype as dt
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType
 from oneflow.base.keyword_aliases import keyword_aliases, self_by_name
+from oneflow.base.layout import require_memory_format
 from oneflow.base.placement import Placement, Sharding, parse_device
 from oneflow.base.program_name import program_name
 from oneflow.base.shape import broadcast_shapes
@@ -22,6 +23,7 @@ from oneflow.primitives.operators.elementwise import cast as cast_primitive
 from oneflow.primitives.operators.shape import broadcast_to, clone as clone_primitive
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import attach
+from oneflow.tensor.operands import not_a_tensor, require_tensor
 from oneflow.tensor.strides import is_contiguous
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, import_array, on_device
@@ -40,6 +42,8 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
         >>> flow.clone(flow.ones(2))
         tensor([1., 1.], dtype=oneflow.float32)
     """
+    if memory_format is not None:
+        require_memory_format(memory_format, "clone")
     return call(clone_primitive, input)
 
 
@@ -52,6 +56,8 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
         >>> flow.ones(2, 3).T.contiguous().stride()
         (2, 1)
     """
+    if memory_format is not None:
+        require_memory_format(memory_format, "contiguous")
     return input if is_contiguous(input) else clone(input)
 
 
@@ -233,6 +239,8 @@ def type_as(self: Tensor, target: Tensor) -> Tensor:
         >>> flow.ones(2).type_as(flow.zeros(1, dtype=flow.int32))
         tensor([1, 1], dtype=oneflow.int32)
     """
+    if not isinstance(target, Tensor):
+        raise not_a_tensor("type_as", "target", 1, target)
     if target.is_global:
         return self.to(dtype=target.dtype).to_global(target.placement, target.sbp)
     return (self.to_local() if self.is_global else self).to(target)
@@ -400,6 +408,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         >>> flow.zeros(3).fill_(2)
         tensor([2., 2., 2.], dtype=oneflow.float32)
     """
+    require_tensor(self, "fill_")
     spec = self._value.spec
     if isinstance(value, Tensor):
         if value.ndim:
@@ -446,6 +455,7 @@ def zero_(self: Tensor) -> Tensor:
         >>> flow.ones(2).zero_()
         tensor([0., 0.], dtype=oneflow.float32)
     """
+    require_tensor(self, "zero_")
     target = without_repeats(self)
     spec = target._value.spec
     write(target, zeros(shape=spec.shape, dtype=spec.dtype, device=spec.device))

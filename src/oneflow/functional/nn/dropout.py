@@ -10,7 +10,7 @@ from oneflow.primitives.operators import random as rng
 from oneflow.random.generator import Generator, draw
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import write_result
-from oneflow.tensor.operands import as_float
+from oneflow.tensor.operands import as_float, require_tensor
 from oneflow.tensor.tensor import Tensor
 
 # PyTorch's name of the argument in the functions at its top level.
@@ -183,6 +183,7 @@ def _alpha_dropout(
     input: Tensor, p: float, training: bool, inplace: bool, generator: Any, per_channel: bool
 ) -> Tensor:
     _check_probability(p)
+    require_tensor(input, "feature_alpha_dropout" if per_channel else "alpha_dropout")
     if not training or p == 0:
         return input
     broadcast_dims = ()

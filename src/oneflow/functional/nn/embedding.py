@@ -15,9 +15,12 @@ from oneflow.tensor.views import unwrap, write
 
 
 def _check_indices(input: Tensor, name: str = "input") -> None:
-    if not isinstance(input, Tensor) or input._value.spec.dtype.category is not Category.INTEGER:
-        actual = input.dtype if isinstance(input, Tensor) else type(input).__name__
-        raise RuntimeError(f"expected `{name}` to hold indices of an integer type, got {actual}")
+    if not isinstance(input, Tensor):
+        raise TypeError(f"`{name}` must be a Tensor of indices, not {type(input).__name__}")
+    if input._value.spec.dtype.category is not Category.INTEGER:
+        raise RuntimeError(
+            f"expected `{name}` to hold indices of an integer type, got {input.dtype}"
+        )
 
 
 def padding_row(padding_idx: int | None, rows: int) -> int:

@@ -6,13 +6,19 @@ from typing import Any, overload
 
 from oneflow.base.device import META_TYPE
 from oneflow.base.keyword_aliases import keyword_aliases
-from oneflow.base.layout import CHANNELS_LAST_ORDERS, Layout, strided
+from oneflow.base.layout import (
+    CHANNELS_LAST_ORDERS,
+    Layout,
+    require_memory_format,
+    strided,
+)
 from oneflow.base.shape import Size, wrap_dim
 from oneflow.functional.registry import function
 from oneflow.functional.shape.reshape import permuted, transpose
 from oneflow.primitives.strides import is_row_major
 from oneflow.tensor.batch_elements import offset_in_storage
 from oneflow.tensor.methods import attach
+from oneflow.tensor.operands import require_tensor
 from oneflow.tensor.strides import is_view as is_view_of_storage, storage_offset_of, strided_layout
 from oneflow.tensor.tensor import Tensor
 
@@ -105,6 +111,8 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
         >>> x.is_contiguous(memory_format=flow.channels_last)
         True
     """
+    if memory_format is not None:
+        require_memory_format(memory_format, "is_contiguous")
     shape, strides = strided_layout(self)[:2]
     order = CHANNELS_LAST_ORDERS.get(memory_format)
     if order is None:
@@ -210,6 +218,7 @@ def is_nonzero(input: Tensor) -> bool:
         >>> flow.is_nonzero(flow.tensor([0.0]))
         False
     """
+    require_tensor(input, "is_nonzero")
     return bool(input)
 
 

@@ -12,6 +12,7 @@ from oneflow.functional.registry import register_public
 from oneflow.functional.shape.concat import cat
 from oneflow.tensor.memory_views import base_of
 from oneflow.tensor.methods import attach
+from oneflow.tensor.operands import not_a_tensor, require_tensor
 from oneflow.tensor.resizing import available_elements, elements_from, replace_memory
 from oneflow.tensor.strides import storage_offset_of
 from oneflow.tensor.tensor import Tensor
@@ -74,6 +75,8 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """
     if self is tensor:
         return True
+    if not isinstance(tensor, Tensor):
+        raise not_a_tensor("is_set_to", "tensor", 1, tensor)
     return share(self).storage is share(tensor).storage and (
         (self.shape, self.stride(), storage_offset_of(self))
         == (tensor.shape, tensor.stride(), storage_offset_of(tensor))
@@ -151,6 +154,9 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) ->
         >>> flow.arange(6).resize_as_(flow.ones(3))
         tensor([0, 1, 2], dtype=oneflow.int64)
     """
+    require_tensor(self, "resize_as_")
+    if not isinstance(the_template, Tensor):
+        raise not_a_tensor("resize_as_", "the_template", 2, the_template)
     return resize_(self, tuple(the_template.shape))
 
 

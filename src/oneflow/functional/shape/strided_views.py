@@ -26,6 +26,7 @@ from oneflow.tensor.batch_elements import note_same_start, offset_in_storage
 from oneflow.tensor.call import call, call_view
 from oneflow.tensor.memory_views import join_storage
 from oneflow.tensor.methods import attach
+from oneflow.tensor.operands import require_tensor
 from oneflow.tensor.strides import storage_offset_of
 from oneflow.tensor.tensor import Tensor
 
@@ -136,6 +137,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         >>> flow.arange(4).unfold(0, 2, 1).tolist()
         [[0, 1], [1, 2], [2, 3]]
     """
+    require_tensor(self, "unfold")
     at = wrap_dim(dimension, self.ndim)
     size, step = as_integer(size, "size"), as_integer(step, "step")
     length = self._value.spec.shape[at] if self.ndim else 1

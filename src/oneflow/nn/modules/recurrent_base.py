@@ -173,7 +173,7 @@ class RNNBase(Module):
 
     # --- running
 
-    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+    def forward(self, input: Tensor | PackedSequence, hx: Any = None) -> tuple[Any, Any]:
         states = None if hx is None else self._as_tuple(hx)
         if isinstance(input, PackedSequence):
             output, final_states = self._run_packed(input, states)
