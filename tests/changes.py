@@ -145,7 +145,7 @@ class Changes:
         lowered = self._lowered()
         self._primitives = set(_changed_primitives(symbols)) | lowered
         self._rows = _changed_rows(symbols | _symbols_of(lowered)) | self._rows_of_samples()
-        # Of these the ones that change in their own file.
+        # The ones that change in their own file.
         modules = {module_name(path) for path in names if path.startswith(TABLED)}
         own = {symbol for symbol in symbols if symbol[0] in modules}
         primitives = set(_changed_primitives(own)) | lowered

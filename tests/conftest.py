@@ -51,9 +51,9 @@ SAMPLE = pytest.StashKey[Sample]()
 BUDGET = pytest.StashKey["Budget"]()
 IS_SAMPLED = pytest.StashKey[bool]()
 HAS_CHANGED = pytest.StashKey[bool]()
-# What has changed is elsewhere: the case comes after those of what has changed itself.
+# The case is one of a change elsewhere, and comes after those that have changed themselves.
 COMES_LAST = pytest.StashKey[bool]()
-# What the changes are called in the input of a process of pytest-xdist.
+# The name of the changes in the input of a process of pytest-xdist.
 CHANGES = "oneflow_changes"
 
 

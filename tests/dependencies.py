@@ -11,7 +11,7 @@ DATA = (".tsv", ".txt")
 Symbol = tuple[str, str]
 """A module and a name at its top level."""
 PUBLIC_API = "oneflow", "*"
-"""What tests take of the package but of modules that are read, or of the room below all others."""
+"""Stands for names of the package, except those of modules that are read or of the lowest room."""
 LOWEST_ROOM = "oneflow.base"
 
 

@@ -141,7 +141,7 @@ def test_laws_of_several_primitives_are_chosen_by_their_names() -> None:
             None,
             "other_dtypes",
         ),
-        # What tests share.
+        # Helpers of tests.
         ("tests/oracle.py", "def _converted(", "def c(", "operators", "keyword_calls"),
         ("tests/oracle.py", '"""', '"""Oracle: ', None, "operators"),
         ("tests/samples/table.py", "def operators(", "def o(", "signatures", "global_modules"),

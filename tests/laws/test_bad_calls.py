@@ -33,7 +33,7 @@ def problem_of(call: str) -> str | None:
     if mine is None:
         return f"does not raise, PyTorch {theirs!r}"
     wanted = next(base for base in type(theirs).__mro__ if base.__module__ == "builtins")
-    # Where PyTorch asks an argument for what it has not, the argument may be named here.
+    # The argument may be named here that PyTorch asks for an attribute that it has not.
     if not isinstance(mine, (wanted, TypeError) if wanted is AttributeError else wanted):
         return f"raised {mine!r}, PyTorch {theirs!r}"
     said = str(mine).lower()

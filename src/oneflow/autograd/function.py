@@ -291,16 +291,11 @@ class Function:
         cls._backward_cls = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": ()})
 
     def __call__(self, *inputs: Any) -> Any:
-        """The same as `apply`, on an instance; its attributes are those of the context.
-
-        Raises:
-            RuntimeError: a program of PyTorch does so, which refuses it.
-        """
-        if program_name() == PYTORCH:
+        """The same as `apply`, on an instance; its attributes are those of the context."""
+        if program_name() == PYTORCH:  # which refuses such calls
+            name = type(self).__name__
             raise RuntimeError(
-                "Legacy autograd function with non-static forward method is deprecated. Please use "
-                f"new-style autograd function with static forward method: call "
-                f"`{type(self).__name__}.apply`."
+                f"Legacy autograd function: call `{name}.apply` in place of `{name}()`"
             )
         return _run(type(self), inputs, vars(self))
 

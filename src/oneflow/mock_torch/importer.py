@@ -32,9 +32,9 @@ from oneflow.tensor.subclasses import overridable
 EXTENSIONS = "oneflow.mock_torch.pytorch"
 _FUNCTIONS = "oneflow.functional"
 # They ask no override in PyTorch: they take objects of any class, and say or make what those are.
-_NEVER_OVERRIDDEN = frozenset(
-    "is_tensor as_tensor asarray tensor typename broadcast_shapes "
-    "from_dlpack to_dlpack from_numpy frombuffer".split()
+_NEVER_OVERRIDDEN = (
+    *("is_tensor", "as_tensor", "asarray", "tensor", "typename", "broadcast_shapes"),
+    *("from_dlpack", "to_dlpack", "from_numpy", "frombuffer"),
 )
 # The other package that comes with PyTorch, and where it is.
 _FUNCTORCH, _FUNCTORCH_HERE = "functorch", "oneflow.mock_torch.functorch"

@@ -100,7 +100,7 @@ def _refused(
 
 
 def _expected(annotation: str, value: Any, asked: Any) -> str:
-    """What an argument should be; empty if it may be what it is."""
+    """The kind that an argument should be of; empty if it may be what it is."""
     if value is None and "None" in annotation:
         return ""
     if _TENSOR.fullmatch(annotation):
