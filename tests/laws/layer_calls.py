@@ -21,6 +21,7 @@ from oneflow.primitives.operators.lamb import LAMBNumbers, lamb_direction, lamb_
 from oneflow.primitives.operators.materialize import materialize, optimization_barrier
 from oneflow.primitives.operators.norm import attach_moments
 from oneflow.primitives.operators.strided import keep_last
+from oneflow.primitives.operators.unscale import unscale
 from oneflow.primitives.operators.update_unless_failed import update_unless_failed
 from oneflow.primitives.operators.values_unless import values_unless
 from oneflow.primitives.operators.without_derivative import without_derivative
@@ -143,6 +144,7 @@ def _others() -> Iterator[Callable[[], Any]]:
     for order in (0.0, 2.0, 3.0):
         yield lambda order=order: flow.nn.utils.clip_grad_norm_(_grads(order), 0.5, order)
         yield lambda order=order: call(total_norm, *_grads(order), order=order)
+    yield lambda: call(unscale, flow.tensor(8.0), floats(4, 6), floats(6).half())
     yield lambda: F.combined_margin_loss(floats(4, 6), labels)
     yield lambda: F.kl_div(floats(4, 6), floats(4, 6), log_target=True)
     yield lambda: call(sum_of_label_weights, labels, floats(6), dtype=flow.float32, ignore_index=1)

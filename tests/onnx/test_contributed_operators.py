@@ -51,11 +51,12 @@ def compare(nodes, constants, feeds, outputs, tolerance):
 def test_lstm_of_bytes(direction, kind, by_channel):
     random = np.random.default_rng(0)
     count = 2 if direction == "bidirectional" else 1
-    limits = np.iinfo(kind)
+    # ONNX Runtime adds pairs of products in 16 bits where VNNI is missing: those of 7 bits fit in.
+    low, high = (0, 255) if kind is np.uint8 else (-64, 64)
     shape = (count, 4 * HIDDEN) if by_channel else (count,)
     constants = {
-        "W": random.integers(limits.min, limits.max, (count, INPUTS, 4 * HIDDEN)).astype(kind),
-        "R": random.integers(limits.min, limits.max, (count, HIDDEN, 4 * HIDDEN)).astype(kind),
+        "W": random.integers(low, high, (count, INPUTS, 4 * HIDDEN)).astype(kind),
+        "R": random.integers(low, high, (count, HIDDEN, 4 * HIDDEN)).astype(kind),
         "B": random.normal(size=(count, 8 * HIDDEN)).astype(np.float32),
         "W_scale": random.uniform(0.005, 0.01, shape).astype(np.float32),
         "W_zero": np.full(shape, 3 if kind is np.uint8 else 0, kind),

@@ -13,4 +13,4 @@ def test_sent_and_kept(way, devices):
     found = measured(plan)
     bound = least(way, devices, model, Figures(0, 0, 0))
     assert 0 < found.sent <= bound.sent * 1.25
-    assert found.activation_bytes <= bound.activation_bytes * 1.01
+    assert found.kept <= bound.kept * 1.01

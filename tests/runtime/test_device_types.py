@@ -29,7 +29,7 @@ def kind(request, monkeypatch):
     yield request.param
     for function in found:
         function.cache_clear()
-    for placement in Placement._known.values():
+    for placement in Placement._instances.values():
         placement.__dict__.pop("_device_mesh", None)
 
 
