@@ -88,3 +88,24 @@ def test_modes_of_training_have_names(export):
     }
     assert kinds["EVAL"] == ["Relu"]
     assert kinds["TRAINING"] == kinds["PRESERVE"] != kinds["EVAL"]
+
+
+class Difference(flow.nn.Module):
+    def forward(self, x, y):
+        return x - y
+
+
+def test_programs_keep_their_model_whatever_becomes_of_the_file(export, tmp_path):
+    x = flow.tensor([1.0, -2.0])
+    program = export(flow.nn.ReLU(), x, tmp_path / "model.onnx")
+    export(Difference(), (x, x), tmp_path / "model.onnx")
+    assert program(x)[0].tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("order", [("x", "y"), ("y", "x")])
+def test_programs_take_inputs_by_name(export, order):
+    x, y = flow.tensor([1.0]), flow.tensor([5.0])
+    program = export(Difference(), (x, y))
+    named = {"x": x, "y": y}
+    assert program(**{name: named[name] for name in order})[0].item() == -4.0
+    assert program(x, y=y)[0].item() == -4.0

@@ -59,21 +59,15 @@ class TrainingMode(enum.IntEnum):
 
 
 class ONNXProgram:
-    """An exported model."""
+    """An exported model.
 
-    def __init__(self, read: Callable[[], Any]) -> None:
-        """Initialise it.
+    Attributes:
+        model_proto: the model, as the package `onnx` has it.
+    """
 
-        Args:
-            read: returns the model, as the package `onnx` has it.
-        """
-        self._read = read
+    def __init__(self, model_proto: Any) -> None:
+        self.model_proto = model_proto
         self._session: Any = None
-
-    @functools.cached_property
-    def model_proto(self) -> Any:
-        """The model, as the package `onnx` has it."""
-        return self._read()
 
     @functools.cached_property
     def model(self) -> Any:
@@ -111,7 +105,7 @@ class ONNXProgram:
 
         Args:
             args: tensors, nested in lists, tuples and dicts, for the inputs in order.
-            kwargs: further ones.
+            kwargs: those for the inputs of these names, and further ones.
 
         Returns:
             A tuple of tensors.
@@ -129,15 +123,19 @@ class ONNXProgram:
         return self._session.run(None, inputs)
 
     def _results(self, run: Callable, args: tuple, kwargs: dict) -> tuple[Any, ...]:
-        tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, flow.Tensor)]
         names = [info.name for info in self.model_proto.graph.input]
-        if len(tensors) != len(names):
+        by_name = {name: value for name, value in kwargs.items() if name in names}
+        others = {name: value for name, value in kwargs.items() if name not in names}
+        leaves = tree_leaves((args, others))
+        tensors = [leaf for leaf in leaves if isinstance(leaf, flow.Tensor)]
+        remaining = [name for name in names if name not in by_name]
+        if len(tensors) != len(remaining):
             raise ValueError(
                 f"the exported model has {len(names)} inputs, {', '.join(names)}; got "
-                f"{len(tensors)} tensors"
+                f"{len(tensors) + len(by_name)} tensors"
             )
-        arrays = [tensor.detach().cpu().numpy() for tensor in tensors]
-        results = run(dict(zip(names, arrays, strict=True)))
+        inputs = by_name | dict(zip(remaining, tensors, strict=True))
+        results = run({name: tensor.detach().cpu().numpy() for name, tensor in inputs.items()})
         return tuple([flow.as_tensor(result) for result in results])
 
 
@@ -185,18 +183,14 @@ def export(
     arguments = args if isinstance(args, tuple) else (args,)
     if f is None or hasattr(f, "write"):
         proto = flow.onnx.export(model, arguments, **effective)
-        program = ONNXProgram(lambda: proto)
         if f is not None:
-            _write(program, f)
+            _write(ONNXProgram(proto), f)
     else:
         flow.onnx.export(model, arguments, f, **effective)
-        program = ONNXProgram(functools.partial(_load, os.path.abspath(f)))
-    return program if dynamo or f is None else None
-
-
-def _load(path: str) -> Any:
-    """A model that was written, with weights that lie in a file of their own."""
-    return onnx.load(path)
+        if not dynamo:
+            return None
+        proto = onnx.load(f)  # now: the path may hold another model when the program is called
+    return ONNXProgram(proto) if dynamo or f is None else None
 
 
 __all__ = ["ONNXProgram", "TrainingMode", "export"]
