@@ -31,7 +31,8 @@ def unclear_lines(path: Path, source: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(source, filename=str(path))):
         name = _bound_name(node)
         if name == "each" or (name in NAMELESS and path.parts[0] == "src"):
-            yield f"{path}:{node.lineno}: name the variable `{name}` after the thing that it holds"
+            line = getattr(node, "lineno", 1)
+            yield f"{path}:{line}: name the variable `{name}` after the thing that it holds"
     before = ""
     for number, line in enumerate(source.splitlines(), 1):
         opening = None if before.lstrip().startswith("#") else _OPENING.match(line)

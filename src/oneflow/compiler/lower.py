@@ -149,12 +149,12 @@ class Executable:
         axes = tuple(map(mesh_axis, range(placement.ndim)))
         return lax.pmax(failed.astype(jnp.int32), axes) > 0
 
-    def _number_arguments(self, scalars: Sequence[Any]) -> tuple[Any, ...]:
+    def _number_arguments(self, scalars: Sequence[Any]) -> Sequence[Any]:
         """The tables of numbers and the row, as arguments of what is compiled."""
         if self._only_floats:
             return self._tables([np.array(scalars, np.float64)], scalars)
         floats = [scalars[i] for i in self._floats]
-        vectors = [np.array(floats, np.float64)] if floats else []
+        vectors: list[Any] = [np.array(floats, np.float64)] if floats else []
         if self._integers:
             integers = [wrap_integer(scalars[i]) for i in self._integers]
             vectors.append(np.array(integers, np.int64))

@@ -306,10 +306,11 @@ class _Derivative:
             return _of_setting(outputs[:count]), outputs[count:]
 
         def change(primals: Any, tangents: Any) -> tuple[Any, Any]:
-            results, residuals = start(*primals)
+            arrays, seed = primals
+            results, residuals = start(arrays, seed)
             # The derivative of what reads the residuals knows that they depend on the arguments.
             unchanged = [SymbolicZero.from_primal_value(residual) for residual in residuals]
-            changes = self._whole.changes(results, *primals, tangents[0])
+            changes = self._whole.changes(results, arrays, seed, tangents[0])
             return (results, residuals), (changes, unchanged)
 
         start.defjvp(change, symbolic_zeros=True)

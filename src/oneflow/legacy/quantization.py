@@ -59,15 +59,13 @@ def moving_average_min_max_observer(
     """
     run = current_run("flow.quantization.moving_average_min_max_observer()")
     name = name or run.unique_name("MinMaxObserver_")
-    averages = [
-        get_variable(f"{name}-{average}", (1,), trainable=False)
-        for average in ("moving_max", "moving_min")
-    ]
+    moving_max = get_variable(f"{name}-moving_max", (1,), trainable=False)
+    moving_min = get_variable(f"{name}-moving_min", (1,), trainable=False)
     # The step 0 is never later than the last step that moves the averages.
     step = factory_functions.zeros(1, device=input.device)
     options = quantization_formula, quantization_bit, quantization_scheme
     return quantization_functions.moving_average_min_max_observer(
-        input, step, *averages, run.is_training, 1, *options, momentum
+        input, step, moving_max, moving_min, run.is_training, 1, *options, momentum
     )
 
 

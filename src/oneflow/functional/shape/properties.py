@@ -111,10 +111,11 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
         >>> x.is_contiguous(memory_format=flow.channels_last)
         True
     """
+    order = None
     if memory_format is not None:
         require_memory_format(memory_format, "is_contiguous")
+        order = CHANNELS_LAST_ORDERS.get(memory_format)
     shape, strides = strided_layout(self)[:2]
-    order = CHANNELS_LAST_ORDERS.get(memory_format)
     if order is None:
         return is_row_major(shape, strides)
     if len(shape) != len(order):

@@ -120,7 +120,8 @@ class ONNXProgram:
     def _run_session(self, inputs: dict[str, Any]) -> list[Any]:
         if self._session is None:
             self.initialize_inference_session()
-        return self._session.run(None, inputs)
+        session: Any = self._session
+        return session.run(None, inputs)
 
     def _results(self, run: Callable, args: tuple, kwargs: dict) -> tuple[Any, ...]:
         names = [info.name for info in self.model_proto.graph.input]
