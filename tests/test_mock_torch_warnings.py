@@ -10,6 +10,7 @@ import torch
 
 import oneflow as flow
 from oneflow import mock_torch
+from tests.in_place import overrides_enabled
 
 
 def schedule(library, kind="StepLR", *arguments):
@@ -138,6 +139,13 @@ def test_warnings_are_those_of_pytorch(program):
         found = warned(program, importlib.import_module("torch"))
     assert [category for category, _ in found] == expected
     assert {file for _, file in found} <= {__file__}
+
+
+@pytest.mark.parametrize("program", [resizes_what_it_writes_to, initializes_nothing])
+def test_warnings_name_the_line_of_the_user_where_functions_ask_classes(program):
+    with mock_torch.enable(), overrides_enabled():
+        files = {file for _, file in warned(program, importlib.import_module("torch"))}
+    assert files == {__file__}
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -282,3 +282,9 @@ def test_optimizers_of_users_keep_tensors_of_steps_and_complete_what_is_loaded()
             ]
         )
     assert results[0] == results[1]
+
+
+def test_optimizers_without_parameters_are_refused_in_the_place_of_pytorch():
+    for optim in (torch.optim, in_place_of("torch").optim):
+        with enabled(), pytest.raises(ValueError, match="empty parameter list"):
+            optim.Adam(iter(()))

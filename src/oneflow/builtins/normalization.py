@@ -20,6 +20,7 @@ from oneflow.functional.nn.pooling import (
 )
 from oneflow.functional.registry import function
 from oneflow.functional.shape.reshape import movedim
+from oneflow.tensor.operands import not_a_tensor
 from oneflow.tensor.tensor import Tensor
 
 
@@ -113,6 +114,8 @@ def rms_layer_norm(hidden_states: Tensor, weight: Tensor, variance_epsilon: floa
         >>> flow._C.rms_layer_norm(flow.tensor([[3.0, 3.0]]), flow.tensor([1.0, 2.0]), 0.0)
         tensor([[1., 2.]], dtype=oneflow.float32)
     """
+    if not isinstance(weight, Tensor):
+        raise not_a_tensor("rms_layer_norm", "weight", 2, weight)
     return rms_norm(hidden_states, hidden_states.shape[-1:], weight, variance_epsilon)
 
 

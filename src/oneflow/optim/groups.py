@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.tensor.tensor import Tensor
 
@@ -101,7 +102,7 @@ def as_groups(params: Any) -> list[dict[str, Any]]:
 
     Raises:
         TypeError: it is one tensor, a module, or anything else that is no list of them.
-        ValueError: it is empty.
+        ValueError: it is empty, in a program of PyTorch, which refuses that.
     """
     if isinstance(params, Tensor | str | Mapping) or not isinstance(params, Iterable):
         hint = "; give its `parameters()`" if hasattr(params, "parameters") else ""
@@ -110,12 +111,12 @@ def as_groups(params: Any) -> list[dict[str, Any]]:
             f"but got {type(params).__name__}{hint}"
         )
     groups = list(params)
-    if not groups:
+    if not groups and program_name() == PYTORCH:
         raise ValueError(
             "optimizer got an empty parameter list; an iterator, such as `parameters()`, is empty "
             "once it has been read"
         )
-    return groups if isinstance(groups[0], dict) else [{"params": groups}]
+    return groups if groups and isinstance(groups[0], dict) else [{"params": groups}]
 
 
 def tensors_of(params: Any, computed_allowed: bool = False) -> list[Tensor]:

@@ -167,7 +167,8 @@ def _code_with_cells(count: int) -> CodeType:
     """The code of an overridable function that has so many cells."""
     names = "".join(f"cell_{number}, " for number in range(count))
     namespace: dict[str, Any] = {}
-    exec(_CALL_OVERRIDE.format(cells=names), namespace)
+    # The file is this one, so that its frames are skipped where the line of the user is looked for.
+    exec(compile(_CALL_OVERRIDE.format(cells=names), __file__, "exec"), namespace)
     return namespace["of_cells"](*range(count)).__code__
 
 
