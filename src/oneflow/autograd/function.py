@@ -89,14 +89,14 @@ class FunctionCtx:
         """Put away what is to be saved; a result is kept without its history."""
         positions = {id(output): index for index, output in enumerate(outputs)}
 
-        def put_away(tensors: Iterable[Tensor | None]) -> list[_Saved | None]:
+        def pack(tensors: Iterable[Tensor | None]) -> list[_Saved | None]:
             return [
                 None if tensor is None else _Saved(tensor, positions.get(id(tensor)))
                 for tensor in tensors
             ]
 
-        self._saved, self._to_save = put_away(self._to_save), ()
-        self._saved_for_forward = put_away(self._to_save_for_forward)
+        self._saved, self._to_save = pack(self._to_save), ()
+        self._saved_for_forward = pack(self._to_save_for_forward)
         self._to_save_for_forward = ()
 
     def _release(self) -> None:

@@ -29,7 +29,7 @@ from oneflow.program.update_number import UpdateNumber, uses_number_tables
 _MAX_ROWS = 64
 _MAX_BYTES = 2**16  # of a table
 # Runs for which nobody asks what is to come after it was wrong; they double each time.
-_FIRST_PAUSE, _MAX_PAUSE = 1, 4096
+_FIRST_BACKOFF, _MAX_BACKOFF = 1, 4096
 # Devices and placements of which the rows are kept.
 _MAX_DEVICES = 512
 
@@ -133,7 +133,7 @@ class NumberTables:
         self._count = rows
         # One object, for several threads may come here.
         self._sent = _Sent((), 0, [], [], False)
-        self._pause, self._next_pause = 0, _FIRST_PAUSE
+        self._backoff, self._next_backoff = 0, _FIRST_BACKOFF
 
     def abstract(self) -> list[jax.ShapeDtypeStruct]:
         """Shapes and dtypes of the tables and of the row."""
@@ -184,23 +184,23 @@ class NumberTables:
         """The arguments of a run that needs other numbers than expected."""
         rows, row, _, _, on_device = self._sent
         if rows and bits == rows[row]:  # and so they will be
-            return self._keep([bits], self._filled(vectors))
+            return self._transfer([bits], self._filled(vectors))
         if on_device and len(rows) > 1:
             if row == 0:
-                self._pause = self._next_pause
-                self._next_pause = min(2 * self._next_pause, _MAX_PAUSE)
+                self._backoff = self._next_backoff
+                self._next_backoff = min(2 * self._next_backoff, _MAX_BACKOFF)
             elif row == len(rows) - 1:
-                self._next_pause = _FIRST_PAUSE
-        if not rows or self._pause:
-            self._pause = max(self._pause - 1, 0)
-            return self._give(bits, vectors)
+                self._next_backoff = _FIRST_BACKOFF
+        if not rows or self._backoff:
+            self._backoff = max(self._backoff - 1, 0)
+            return self._pass_from_host(bits, vectors)
         tables = self._filled(vectors)
-        self._look_ahead(tables, floats, rows[row])
+        self._extrapolate(tables, floats, rows[row])
         pairs = zip(*[[row.tobytes() for row in table] for table in tables], strict=True)
         expected = list(map(b"".join, pairs))
         if expected[1] == bits:
-            return self._give(bits, vectors)
-        return self._keep(expected, tables)
+            return self._pass_from_host(bits, vectors)
+        return self._transfer(expected, tables)
 
     def _empty(self) -> list[np.ndarray]:
         """Tables without numbers."""
@@ -210,7 +210,7 @@ class NumberTables:
         """Tables all of whose rows are these numbers."""
         return [np.tile(vector, (self._count, 1)) for vector in vectors]
 
-    def _look_ahead(self, tables: list[np.ndarray], floats: Sequence[Any], before: bytes) -> None:
+    def _extrapolate(self, tables: list[np.ndarray], floats: Sequence[Any], before: bytes) -> None:
         """Write the numbers to come into all rows but the first.
 
         Those of generators, the integers, go on as they did from the run before to this one.
@@ -228,7 +228,7 @@ class NumberTables:
             step = last[0] - np.frombuffer(before, last.dtype)[-last.shape[1] :]
             last += step * np.arange(self._count)[:, None]
 
-    def _give(self, bits: bytes, vectors: Sequence[np.ndarray]) -> tuple[Any, ...]:
+    def _pass_from_host(self, bits: bytes, vectors: Sequence[np.ndarray]) -> tuple[Any, ...]:
         """Give the numbers of one run to the program itself."""
         tables = self._empty()
         for table, vector in zip(tables, vectors, strict=True):
@@ -238,7 +238,7 @@ class NumberTables:
         self._sent = _Sent((bits,), 0, tables, numbers, False)
         return *tables, numbers[0]
 
-    def _keep(self, rows: list[bytes], tables: list[np.ndarray]) -> tuple[Any, ...]:
+    def _transfer(self, rows: list[bytes], tables: list[np.ndarray]) -> tuple[Any, ...]:
         """Send tables that stay on the device."""
         arrays = [_replicated(_as_sent(table), self._device) for table in tables]
         numbers = [_row_on(self._device, row) for row in range(len(rows))]

@@ -31,7 +31,7 @@ def flags_of(
     Args:
         body: the function.
         positional: its parameters that can be given by position.
-        rename: the declared names of other spellings that it takes.
+        rename: the declared name of each alias that it takes.
         takes_inplace: it takes `inplace` and does not declare it.
     """
     annotations = body.__annotations__.items()
@@ -39,9 +39,9 @@ def flags_of(
     if takes_inplace:
         names.add("inplace")
     places = {name: place for place, name in enumerate(positional) if name in names}
-    spellings = {spelling for spelling, name in rename.items() if name in names}
+    aliases = {alias for alias, name in rename.items() if name in names}
     first = min(places.values(), default=len(positional))
-    return Flags(places, frozenset(names | spellings)), first
+    return Flags(places, frozenset(names | aliases)), first
 
 
 def refuse_texts(name: str, flags: Flags, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:

@@ -91,7 +91,7 @@ def _arguments_before_no_text(public: Callable[..., Any]) -> int:
 
 
 @contextlib.contextmanager
-def naming_operators(job_name: str) -> Iterator[None]:
+def operator_names_allowed(job_name: str) -> Iterator[None]:
     """Take texts behind the arguments as names of operators, in this thread's run of a job."""
     token = _is_in_body.set(True)
     job_bodies.append(job_name)

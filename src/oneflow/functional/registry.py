@@ -30,7 +30,7 @@ from oneflow.functional.flags import flags_of, refuse_texts
 from oneflow.functional.operator_names import job_bodies, note_place_of_name, without_name
 from oneflow.functional.out_dtypes import casts_results, check_dtype_argument, check_out_dtype
 from oneflow.primitives.operators.shape import reshape
-from oneflow.tensor.argument_errors import explained_error
+from oneflow.tensor.argument_errors import argument_error
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import (
     attach,
@@ -287,7 +287,7 @@ def _make_clear(
     """
     if isinstance(error, MemoryError):
         raise host_memory_error(public.__name__, error) from None
-    clear = explained_error(error, public.__name__, body, args, kwargs)
+    clear = argument_error(error, public.__name__, body, args, kwargs)
     if clear is not None:
         raise clear from None
     text = str(error)

@@ -186,8 +186,8 @@ class _OtherDeviceRecorder(EagerRecorder):
         elif reason == "read":
             raise OtherDeviceError(self._step, self.device, user_line())
 
-    def is_held(self) -> bool:
-        """Test if somebody holds a result."""
+    def has_references(self) -> bool:
+        """Return whether something refers to a result."""
         references = (*self.outputs, *(reference for _, reference in self.aliases))
         return any(reference() is not None for reference in references)
 
@@ -217,10 +217,10 @@ def capturing(recorder: CapturingRecorder) -> Iterator[None]:
     current.capture, current.pinned = recorder_of, recorder.pinned
     try:
         yield
-        if any(other.is_held() for other in others):
+        if any(other.has_references() for other in others):
             gc.collect()  # reference cycles hold nothing
         for other in others:
-            if other.is_held():
+            if other.has_references():
                 raise OtherDeviceError(recorder, other.device)
     finally:
         recorder.close()

@@ -87,19 +87,19 @@ def _tangents(
     """The rule of forward mode."""
     parameters, arguments = primals[:parameter_count], primals[parameter_count:]
     results = linear_map(parameters, arguments)
-    changing = [i for i, tangent in enumerate(tangents) if not isinstance(tangent, ad.Zero)]
-    if not changing or changing[0] >= parameter_count:
+    perturbed = [i for i, tangent in enumerate(tangents) if not isinstance(tangent, ad.Zero)]
+    if not perturbed or perturbed[0] >= parameter_count:
         changes = [ad.instantiate_zeros(tangent) for tangent in tangents[parameter_count:]]
         return results, linear_map(parameters, changes)
 
-    def of_changing(*values: Any) -> list[Any]:
+    def of_perturbed(*values: Any) -> list[Any]:
         operands = list(primals)
-        for index, value in zip(changing, values, strict=True):
+        for index, value in zip(perturbed, values, strict=True):
             operands[index] = value
         return _run(*operands, linear_map=linear_map, parameter_count=parameter_count)
 
     _, changes = jax.jvp(
-        of_changing, [primals[i] for i in changing], [tangents[i] for i in changing]
+        of_perturbed, [primals[i] for i in perturbed], [tangents[i] for i in perturbed]
     )
     return results, changes
 

@@ -220,8 +220,8 @@ class _ArrayFunction:
         return derivative.changes(results, arrays, seed, residuals, tangents)
 
     def _derivative(self, arrays: Sequence[Any], tangents: Sequence[Any]) -> _Derivative:
-        changing = tuple([not isinstance(tangent, SymbolicZero) for tangent in tangents])
-        key = specs_of(arrays), changing
+        perturbed = tuple([not isinstance(tangent, SymbolicZero) for tangent in tangents])
+        key = specs_of(arrays), perturbed
         if key not in self._derivatives:
             self._derivatives[key] = _Derivative(self, self._function, self._name, *key)
         return self._derivatives[key]
@@ -240,10 +240,10 @@ class _Derivative:
         function: ListFunction,
         name: str,
         specs: tuple[TensorSpec, ...],
-        changing: tuple[bool, ...],
+        perturbed: tuple[bool, ...],
     ) -> None:
         self._whole, self._function, self._name = whole, function, name
-        self._changing = changing
+        self._perturbed = perturbed
         plain = record(function, specs, name).program
         table = plain.spec_table()
         self._result_specs = [table[number] for number in plain.outputs]
@@ -267,7 +267,7 @@ class _Derivative:
         return arguments, leaves
 
     def _with_gradients(self, tensors: list[Tensor]) -> list[Tensor]:
-        count = len(self._changing)
+        count = len(self._perturbed)
         arguments, leaves = self._leaves(tensors[:count])
         results = self._function(arguments)
         return [*results, *derivatives(_inexact(results), leaves, tensors[count:], hooks=True)]
@@ -281,7 +281,7 @@ class _Derivative:
         The gradient of a weighted result is linear in the weights, which come last and are 0; its
         own gradient is the change.
         """
-        count = len(self._changing)
+        count = len(self._perturbed)
         arguments, leaves = self._leaves(tensors[:count])
         results = _inexact(self._function(arguments))
         directions = tensors[count : count + len(leaves)]
@@ -363,7 +363,7 @@ class _Derivative:
 
     def _select(self, of_arguments: Sequence[Any]) -> list[Any]:
         """Items of the arguments by which the function is differentiated."""
-        return [item for item, changes in zip(of_arguments, self._changing, strict=True) if changes]
+        return [item for item, used in zip(of_arguments, self._perturbed, strict=True) if used]
 
     def _finish_of_jax(
         self, arrays: Any, seed: Any, residuals: Any, cotangents: Sequence[Any]

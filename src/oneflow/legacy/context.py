@@ -15,7 +15,7 @@ from oneflow.base.placement import Placement, Sharding
 from oneflow.base.sbp import NdSbp
 from oneflow.dispatch.operand_casts import CASTS, casting
 from oneflow.functional.global_tensors.trees import global_mode
-from oneflow.functional.operator_names import naming_operators
+from oneflow.functional.operator_names import operator_names_allowed
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
 from oneflow.tensor.global_values import move_global
@@ -138,7 +138,7 @@ def running(run: BodyRun, placement: Placement | None) -> Iterator[None]:
     """Make `run` the current one, on the devices of `placement`, where new tensors are made."""
     tokens = _run.set(run), _placement.set(placement), _namespace.set(())
     try:
-        with naming_operators(run.job_name), _tensors_on(placement):
+        with operator_names_allowed(run.job_name), _tensors_on(placement):
             yield
     finally:
         _run.reset(tokens[0])

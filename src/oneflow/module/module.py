@@ -21,7 +21,7 @@ from oneflow.module.state import (
     placeholder,
     save_module_state,
 )
-from oneflow.tensor.argument_errors import explain_layer_error
+from oneflow.tensor.argument_errors import raise_argument_error
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.zero_grad import zero_grads
 
@@ -91,7 +91,7 @@ class Module(HooksMixin, ConversionMixin, KeywordSuggestion):
                     return call_with_hooks(self, args, kwargs)
                 return self.forward(*args, **kwargs)
             except Exception as error:
-                explain_layer_error(error, self.forward, args, kwargs)
+                raise_argument_error(error, self.forward, args, kwargs)
                 hide_internal_frames(error)
                 raise
 

@@ -27,17 +27,11 @@ def numbers_of_update(
         device: where they are used.
     """
     numbers = optimizer.numbers(group, state)
-    if not uses_number_tables(device) or {*map(type, numbers)} != {float}:
+    if not (uses_number_tables(device) and optimizer._is_formula):
         return numbers
-    if _has_code_of_users(optimizer):
+    if {*map(type, numbers)} != {float}:
         return numbers
     return UpdateNumber(numbers[0], partial(_ahead, optimizer, group, state)), *numbers[1:]
-
-
-def _has_code_of_users(optimizer: Any) -> bool:
-    """Return whether an optimizer has a class of a user, which runs when its time has come."""
-    kinds = type(optimizer).__mro__[:-1]
-    return not all(kind.__module__.startswith("oneflow.") for kind in kinds)
 
 
 def _ahead(
@@ -62,14 +56,14 @@ def options_ahead(
         taken: the steps that it has taken; None if nobody on the host knows.
         steps: how many steps.
     """
-    options = _scheduled_options(optimizer.schedule_in_step(taken), steps)
+    options = _options_of_schedule(optimizer.schedule_in_step(taken), steps)
     index = next((i for i, other in enumerate(optimizer.param_groups) if other is group), None)
     if options is None or index is None or index >= len(options[0]):
         return [dict(group) for _ in range(steps)]
     return [{**group, **of_groups[index]} for of_groups in options]
 
 
-def _scheduled_options(schedule: Any, steps: int) -> list[list[dict[str, Any]]] | None:
+def _options_of_schedule(schedule: Any, steps: int) -> list[list[dict[str, Any]]] | None:
     """The options that a schedule sets in the next steps, computed once for all groups."""
     if schedule is None:
         return None

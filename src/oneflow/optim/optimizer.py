@@ -108,7 +108,7 @@ class Optimizer(GraphSchedule, OptimizerHooks, KeywordSuggestion):
 
     Raises:
         TypeError: `parameters` is a single tensor, or something in it is not a tensor.
-        ValueError: no parameters, one that is not a leaf, or one in two groups.
+        ValueError: a parameter that is not a leaf, or one in two groups.
 
     A class of your own overrides `step`, and writes to the parameters in place under
     `oneflow.no_grad`:
@@ -137,6 +137,7 @@ class Optimizer(GraphSchedule, OptimizerHooks, KeywordSuggestion):
     _counts: ClassVar[dict[str, float]] = {"step": 0}
     # Loaded counts become Python numbers; classes of users may keep them as tensors.
     _has_number_counts: ClassVar[bool] = False
+    _is_formula: ClassVar[bool] = True  # the numbers of later steps are no code of users
 
     @keyword_aliases(params="parameters", defaults="options")
     def __init__(self, parameters: ParamsT, options: dict[str, Any]) -> None:
@@ -154,6 +155,7 @@ class Optimizer(GraphSchedule, OptimizerHooks, KeywordSuggestion):
             cls._has_number_counts = True
         if "step" in cls.__dict__:
             cls.step = complete_step(cls.__dict__["step"])
+        cls._is_formula = cls._is_formula and cls.__module__.startswith("oneflow.")
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]

@@ -14,10 +14,10 @@ _NUMBERS = bool | int | float | complex
 # Annotations of a tensor, or a number perhaps, and of tensors.
 _TENSOR = re.compile(r"(?:(?:Tensor|float|int|None)(?: \| |$))+")
 _TENSORS = re.compile(r"Sequence\[Tensor( \| None)?\]")
-_NOTHING = object()
+_MISSING = object()
 
 
-def explained_error(
+def argument_error(
     error: Exception, name: str, body: Callable, args: tuple, kwargs: dict[str, Any]
 ) -> TypeError | None:
     """The error that names the argument of a call that should be a tensor and is not.
@@ -40,7 +40,7 @@ def explained_error(
         return None
     parameters = parameters_of(body)
     values = {**dict(zip(parameters.positional, args, strict=False)), **kwargs}
-    asked = getattr(error, "obj", _NOTHING)
+    asked = getattr(error, "obj", _MISSING)
     refused = [*_refused(body.__annotations__, parameters.names, values, asked)]
     if isinstance(error, TypeError):
         # Arrays and numbers are operands of many functions: the error may be about another.
@@ -53,10 +53,10 @@ def explained_error(
     return not_a_tensor(name, *refused[0]) if refused else None
 
 
-def explain_layer_error(
+def raise_argument_error(
     error: Exception, forward: Callable, args: tuple, kwargs: dict[str, Any]
 ) -> None:
-    """Raise the `explained_error` of a layer of this distribution, if there is one.
+    """Raise the `argument_error` of a layer of this distribution, if there is one.
 
     A layer of the user may mean the attribute that is missing: its errors are left alone.
 
@@ -70,7 +70,7 @@ def explain_layer_error(
     if not isinstance(error, AttributeError) or package not in ("oneflow", "flowvision"):
         return
     name = type(getattr(forward, "__self__", forward)).__name__
-    clear = explained_error(error, name, forward, args, kwargs)
+    clear = argument_error(error, name, forward, args, kwargs)
     if clear is not None:
         raise clear from None
 
