@@ -22,6 +22,7 @@ from oneflow.primitives.operators.conv_xla import (
     convolve,
     convolve_input_adjoint,
     convolve_weight_adjoint,
+    sum_dtype,
 )
 from oneflow.primitives.operators.elementwise import conjugate
 from oneflow.primitives.operators.reduce import sum_
@@ -103,7 +104,7 @@ def _conv_rounded_once(
     convolve_in, x, weight, *bias, dims, stride, padding: Pairs, dilation, groups: int
 ):
     window = Window(dims, stride, padding, dilation, groups)
-    dtype = conv_cpu.sum_dtype(x.dtype) if bias else x.dtype
+    dtype = sum_dtype(x.dtype) if bias else x.dtype
     result = convolve_in(x, weight, window, dtype)
     return add_bias(result, bias, dims).astype(x.dtype)
 
@@ -129,7 +130,7 @@ def _input_adjoint_rounded_once(
     adjoint, y, weight, *bias, size, dims, stride, padding: Pairs, dilation, groups: int
 ):
     window = Window(dims, stride, padding, dilation, groups)
-    dtype = conv_cpu.sum_dtype(y.dtype) if bias else y.dtype
+    dtype = sum_dtype(y.dtype) if bias else y.dtype
     result = adjoint(y, weight, size, window, dtype)
     return add_bias(result, bias, dims).astype(y.dtype)
 

@@ -28,6 +28,12 @@ class Window(NamedTuple):
         return Windows(self.dims, kernel, self.stride, self.padding, self.dilation)
 
 
+def sum_dtype(dtype: Any) -> Any:
+    """The type that products of `dtype` are summed in: so half precision is rounded once."""
+    is_inexact = jnp.issubdtype(dtype, jnp.inexact)
+    return jnp.promote_types(dtype, jnp.float32) if is_inexact else dtype
+
+
 def channel_dim(dims: tuple[int, ...]) -> int:
     """The channel dimension beside the spatial dimensions `dims`: the last or the second."""
     return len(dims) + 1 if dims[0] == 1 else 1
