@@ -7,6 +7,7 @@ values=tensor([5.], dtype=oneflow.float32),
 indices=tensor([1], dtype=oneflow.int64))
 """
 
+# ruff: noqa: UP014 - a class is a row
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -15,461 +16,47 @@ from typing import Any, NamedTuple
 from oneflow.base.program_name import program_name
 from oneflow.tensor.tensor import Tensor
 
-
-class aminmax(NamedTuple):
-    """Result of `aminmax`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.aminmax(flow.tensor([3.0, 1.0, 2.0]), dim=0)
-        >>> isinstance(result, flow.return_types.aminmax), result._fields
-        (True, ('min', 'max'))
-    """
-
-    min: Tensor
-    max: Tensor
-
-
-class cummax(NamedTuple):
-    """Result of `cummax`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.cummax(flow.tensor([3.0, 1.0, 2.0]), 0)
-        >>> isinstance(result, flow.return_types.cummax), result._fields
-        (True, ('values', 'indices'))
-    """
-
-    values: Tensor
-    indices: Tensor
-
-
-class cummin(NamedTuple):
-    """Result of `cummin`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.cummin(flow.tensor([3.0, 1.0, 2.0]), 0)
-        >>> isinstance(result, flow.return_types.cummin), result._fields
-        (True, ('values', 'indices'))
-    """
-
-    values: Tensor
-    indices: Tensor
-
-
-class frexp(NamedTuple):
-    """Result of `frexp`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.frexp(flow.tensor([3.0, 1.0, 2.0]))
-        >>> isinstance(result, flow.return_types.frexp), result._fields
-        (True, ('mantissa', 'exponent'))
-    """
-
-    mantissa: Tensor
-    exponent: Tensor
-
-
-class geqrf(NamedTuple):
-    """Result of `geqrf`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.geqrf(flow.eye(2))
-        >>> isinstance(result, flow.return_types.geqrf), result._fields
-        (True, ('a', 'tau'))
-    """
-
-    a: Tensor
-    tau: Tensor
-
-
-class histogram(NamedTuple):
-    """Result of `histogram`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.histogram(flow.tensor([3.0, 1.0, 2.0]), 2)
-        >>> isinstance(result, flow.return_types.histogram), result._fields
-        (True, ('hist', 'bin_edges'))
-    """
-
-    hist: Tensor
-    bin_edges: Tensor
-
-
-class histogramdd(NamedTuple):
-    """Result of `histogramdd`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.histogramdd(flow.tensor([[3.0], [1.0]]), 2)
-        >>> isinstance(result, flow.return_types.histogramdd), result._fields
-        (True, ('hist', 'bin_edges'))
-    """
-
-    hist: Tensor
-    bin_edges: tuple[Tensor, ...]
-
-
-class kthvalue(NamedTuple):
-    """Result of `kthvalue`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.kthvalue(flow.tensor([3.0, 1.0, 2.0]), 2)
-        >>> isinstance(result, flow.return_types.kthvalue), result._fields
-        (True, ('values', 'indices'))
-    """
-
-    values: Tensor
-    indices: Tensor
-
-
-class linalg_cholesky_ex(NamedTuple):
-    """Result of `linalg.cholesky_ex`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.linalg.cholesky_ex(flow.eye(2))
-        >>> isinstance(result, flow.return_types.linalg_cholesky_ex), result._fields
-        (True, ('L', 'info'))
-    """
-
-    L: Tensor
-    info: Tensor
-
-
-class linalg_eig(NamedTuple):
-    """Result of `linalg.eig`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.linalg.eig(flow.eye(2))
-        >>> isinstance(result, flow.return_types.linalg_eig), result._fields
-        (True, ('eigenvalues', 'eigenvectors'))
-    """
-
-    eigenvalues: Tensor
-    eigenvectors: Tensor
-
-
-class linalg_eigh(NamedTuple):
-    """Result of `linalg.eigh`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.linalg.eigh(flow.eye(2))
-        >>> isinstance(result, flow.return_types.linalg_eigh), result._fields
-        (True, ('eigenvalues', 'eigenvectors'))
-    """
-
-    eigenvalues: Tensor
-    eigenvectors: Tensor
-
-
-class linalg_inv_ex(NamedTuple):
-    """Result of `linalg.inv_ex`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.linalg.inv_ex(flow.eye(2))
-        >>> isinstance(result, flow.return_types.linalg_inv_ex), result._fields
-        (True, ('inverse', 'info'))
-    """
-
-    inverse: Tensor
-    info: Tensor
-
-
-class linalg_ldl_factor(NamedTuple):
-    """Result of `linalg.ldl_factor`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.linalg.ldl_factor(flow.eye(2))
-        >>> isinstance(result, flow.return_types.linalg_ldl_factor), result._fields
-        (True, ('LD', 'pivots'))
-    """
-
-    LD: Tensor
-    pivots: Tensor
-
-
-class linalg_ldl_factor_ex(NamedTuple):
-    """Result of `linalg.ldl_factor_ex`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.linalg.ldl_factor_ex(flow.eye(2))
-        >>> isinstance(result, flow.return_types.linalg_ldl_factor_ex), result._fields
-        (True, ('LD', 'pivots', 'info'))
-    """
-
-    LD: Tensor
-    pivots: Tensor
-    info: Tensor
-
-
-class linalg_lstsq(NamedTuple):
-    """Result of `linalg.lstsq`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.linalg.lstsq(flow.eye(2), flow.ones(2, 1))
-        >>> isinstance(result, flow.return_types.linalg_lstsq), result._fields
-        (True, ('solution', 'residuals', 'rank', 'singular_values'))
-    """
-
-    solution: Tensor
-    residuals: Tensor
-    rank: Tensor
-    singular_values: Tensor
-
-
-class linalg_lu(NamedTuple):
-    """Result of `linalg.lu`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.linalg.lu(flow.eye(2))
-        >>> isinstance(result, flow.return_types.linalg_lu), result._fields
-        (True, ('P', 'L', 'U'))
-    """
-
-    P: Tensor
-    L: Tensor
-    U: Tensor
-
-
-class linalg_lu_factor(NamedTuple):
-    """Result of `linalg.lu_factor`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.linalg.lu_factor(flow.eye(2))
-        >>> isinstance(result, flow.return_types.linalg_lu_factor), result._fields
-        (True, ('LU', 'pivots'))
-    """
-
-    LU: Tensor
-    pivots: Tensor
-
-
-class linalg_lu_factor_ex(NamedTuple):
-    """Result of `linalg.lu_factor_ex`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.linalg.lu_factor_ex(flow.eye(2))
-        >>> isinstance(result, flow.return_types.linalg_lu_factor_ex), result._fields
-        (True, ('LU', 'pivots', 'info'))
-    """
-
-    LU: Tensor
-    pivots: Tensor
-    info: Tensor
-
-
-class linalg_qr(NamedTuple):
-    """Result of `linalg.qr`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.linalg.qr(flow.eye(2))
-        >>> isinstance(result, flow.return_types.linalg_qr), result._fields
-        (True, ('Q', 'R'))
-    """
-
-    Q: Tensor
-    R: Tensor
-
-
-class linalg_slogdet(NamedTuple):
-    """Result of `linalg.slogdet`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.linalg.slogdet(flow.eye(2))
-        >>> isinstance(result, flow.return_types.linalg_slogdet), result._fields
-        (True, ('sign', 'logabsdet'))
-    """
-
-    sign: Tensor
-    logabsdet: Tensor
-
-
-class linalg_solve_ex(NamedTuple):
-    """Result of `linalg.solve_ex`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.linalg.solve_ex(flow.eye(2), flow.ones(2))
-        >>> isinstance(result, flow.return_types.linalg_solve_ex), result._fields
-        (True, ('result', 'info'))
-    """
-
-    result: Tensor
-    info: Tensor
-
-
-class linalg_svd(NamedTuple):
-    """Result of `linalg.svd`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.linalg.svd(flow.eye(2))
-        >>> isinstance(result, flow.return_types.linalg_svd), result._fields
-        (True, ('U', 'S', 'Vh'))
-    """
-
-    U: Tensor
-    S: Tensor
-    Vh: Tensor
-
-
-class lu_unpack(NamedTuple):
-    """Result of `lu_unpack`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.lu_unpack(*flow.linalg.lu_factor(flow.eye(2)))
-        >>> isinstance(result, flow.return_types.lu_unpack), result._fields
-        (True, ('P', 'L', 'U'))
-    """
-
-    P: Tensor
-    L: Tensor
-    U: Tensor
-
-
-class max(NamedTuple):
-    """Result of `max`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.max(flow.tensor([3.0, 1.0, 2.0]), 0)
-        >>> isinstance(result, flow.return_types.max), result._fields
-        (True, ('values', 'indices'))
-    """
-
-    values: Tensor
-    indices: Tensor
-
-
-class median(NamedTuple):
-    """Result of `median`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.median(flow.tensor([3.0, 1.0, 2.0]), 0)
-        >>> isinstance(result, flow.return_types.median), result._fields
-        (True, ('values', 'indices'))
-    """
-
-    values: Tensor
-    indices: Tensor
-
-
-class min(NamedTuple):
-    """Result of `min`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.min(flow.tensor([3.0, 1.0, 2.0]), 0)
-        >>> isinstance(result, flow.return_types.min), result._fields
-        (True, ('values', 'indices'))
-    """
-
-    values: Tensor
-    indices: Tensor
-
-
-class mode(NamedTuple):
-    """Result of `mode`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.mode(flow.tensor([3.0, 1.0, 2.0]))
-        >>> isinstance(result, flow.return_types.mode), result._fields
-        (True, ('values', 'indices'))
-    """
-
-    values: Tensor
-    indices: Tensor
-
-
-class nanmedian(NamedTuple):
-    """Result of `nanmedian`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.nanmedian(flow.tensor([3.0, 1.0, 2.0]), 0)
-        >>> isinstance(result, flow.return_types.nanmedian), result._fields
-        (True, ('values', 'indices'))
-    """
-
-    values: Tensor
-    indices: Tensor
-
-
-class sort(NamedTuple):
-    """Result of `sort`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.sort(flow.tensor([3.0, 1.0, 2.0]))
-        >>> isinstance(result, flow.return_types.sort), result._fields
-        (True, ('values', 'indices'))
-    """
-
-    values: Tensor
-    indices: Tensor
-
-
-class svd(NamedTuple):
-    """Result of `svd`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.svd(flow.eye(2))
-        >>> isinstance(result, flow.return_types.svd), result._fields
-        (True, ('U', 'S', 'V'))
-    """
-
-    U: Tensor
-    S: Tensor
-    V: Tensor
-
-
-class topk(NamedTuple):
-    """Result of `topk`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.topk(flow.tensor([3.0, 1.0, 2.0]), 2)
-        >>> isinstance(result, flow.return_types.topk), result._fields
-        (True, ('values', 'indices'))
-    """
-
-    values: Tensor
-    indices: Tensor
-
-
-class triangular_solve(NamedTuple):
-    """Result of `triangular_solve`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> result = flow.triangular_solve(flow.ones(2, 1), flow.eye(2))
-        >>> isinstance(result, flow.return_types.triangular_solve), result._fields
-        (True, ('solution', 'cloned_coefficient'))
-    """
-
-    solution: Tensor
-    cloned_coefficient: Tensor
+aminmax = NamedTuple("aminmax", [("min", Tensor), ("max", Tensor)])
+cummax = NamedTuple("cummax", [("values", Tensor), ("indices", Tensor)])
+cummin = NamedTuple("cummin", [("values", Tensor), ("indices", Tensor)])
+frexp = NamedTuple("frexp", [("mantissa", Tensor), ("exponent", Tensor)])
+geqrf = NamedTuple("geqrf", [("a", Tensor), ("tau", Tensor)])
+histogram = NamedTuple("histogram", [("hist", Tensor), ("bin_edges", Tensor)])
+histogramdd = NamedTuple("histogramdd", [("hist", Tensor), ("bin_edges", tuple[Tensor, ...])])
+kthvalue = NamedTuple("kthvalue", [("values", Tensor), ("indices", Tensor)])
+linalg_cholesky_ex = NamedTuple("linalg_cholesky_ex", [("L", Tensor), ("info", Tensor)])
+linalg_eig = NamedTuple("linalg_eig", [("eigenvalues", Tensor), ("eigenvectors", Tensor)])
+linalg_eigh = NamedTuple("linalg_eigh", [("eigenvalues", Tensor), ("eigenvectors", Tensor)])
+linalg_inv_ex = NamedTuple("linalg_inv_ex", [("inverse", Tensor), ("info", Tensor)])
+linalg_ldl_factor = NamedTuple("linalg_ldl_factor", [("LD", Tensor), ("pivots", Tensor)])
+linalg_ldl_factor_ex = NamedTuple(
+    "linalg_ldl_factor_ex", [("LD", Tensor), ("pivots", Tensor), ("info", Tensor)]
+)
+linalg_lstsq = NamedTuple(
+    "linalg_lstsq",
+    [("solution", Tensor), ("residuals", Tensor), ("rank", Tensor), ("singular_values", Tensor)],
+)
+linalg_lu = NamedTuple("linalg_lu", [("P", Tensor), ("L", Tensor), ("U", Tensor)])
+linalg_lu_factor = NamedTuple("linalg_lu_factor", [("LU", Tensor), ("pivots", Tensor)])
+linalg_lu_factor_ex = NamedTuple(
+    "linalg_lu_factor_ex", [("LU", Tensor), ("pivots", Tensor), ("info", Tensor)]
+)
+linalg_qr = NamedTuple("linalg_qr", [("Q", Tensor), ("R", Tensor)])
+linalg_slogdet = NamedTuple("linalg_slogdet", [("sign", Tensor), ("logabsdet", Tensor)])
+linalg_solve_ex = NamedTuple("linalg_solve_ex", [("result", Tensor), ("info", Tensor)])
+linalg_svd = NamedTuple("linalg_svd", [("U", Tensor), ("S", Tensor), ("Vh", Tensor)])
+lu_unpack = NamedTuple("lu_unpack", [("P", Tensor), ("L", Tensor), ("U", Tensor)])
+max = NamedTuple("max", [("values", Tensor), ("indices", Tensor)])
+median = NamedTuple("median", [("values", Tensor), ("indices", Tensor)])
+min = NamedTuple("min", [("values", Tensor), ("indices", Tensor)])
+mode = NamedTuple("mode", [("values", Tensor), ("indices", Tensor)])
+nanmedian = NamedTuple("nanmedian", [("values", Tensor), ("indices", Tensor)])
+sort = NamedTuple("sort", [("values", Tensor), ("indices", Tensor)])
+svd = NamedTuple("svd", [("U", Tensor), ("S", Tensor), ("V", Tensor)])
+topk = NamedTuple("topk", [("values", Tensor), ("indices", Tensor)])
+triangular_solve = NamedTuple(
+    "triangular_solve", [("solution", Tensor), ("cloned_coefficient", Tensor)]
+)
 
 
 def _as_text(self: Any) -> str:
@@ -491,7 +78,58 @@ def _of_sequence(kind: Any) -> Callable[..., Any]:
     return new
 
 
-for _kind in [named_tuple for named_tuple in vars().values() if hasattr(named_tuple, "_fields")]:
+# A call that returns each class.
+_CALLS = (
+    "aminmax(flow.tensor([3.0, 1.0, 2.0]), dim=0)",
+    "cummax(flow.tensor([3.0, 1.0, 2.0]), 0)",
+    "cummin(flow.tensor([3.0, 1.0, 2.0]), 0)",
+    "frexp(flow.tensor([3.0, 1.0, 2.0]))",
+    "geqrf(flow.eye(2))",
+    "histogram(flow.tensor([3.0, 1.0, 2.0]), 2)",
+    "histogramdd(flow.tensor([[3.0], [1.0]]), 2)",
+    "kthvalue(flow.tensor([3.0, 1.0, 2.0]), 2)",
+    "linalg.cholesky_ex(flow.eye(2))",
+    "linalg.eig(flow.eye(2))",
+    "linalg.eigh(flow.eye(2))",
+    "linalg.inv_ex(flow.eye(2))",
+    "linalg.ldl_factor(flow.eye(2))",
+    "linalg.ldl_factor_ex(flow.eye(2))",
+    "linalg.lstsq(flow.eye(2), flow.ones(2, 1))",
+    "linalg.lu(flow.eye(2))",
+    "linalg.lu_factor(flow.eye(2))",
+    "linalg.lu_factor_ex(flow.eye(2))",
+    "linalg.qr(flow.eye(2))",
+    "linalg.slogdet(flow.eye(2))",
+    "linalg.solve_ex(flow.eye(2), flow.ones(2))",
+    "linalg.svd(flow.eye(2))",
+    "lu_unpack(*flow.linalg.lu_factor(flow.eye(2)))",
+    "max(flow.tensor([3.0, 1.0, 2.0]), 0)",
+    "median(flow.tensor([3.0, 1.0, 2.0]), 0)",
+    "min(flow.tensor([3.0, 1.0, 2.0]), 0)",
+    "mode(flow.tensor([3.0, 1.0, 2.0]))",
+    "nanmedian(flow.tensor([3.0, 1.0, 2.0]), 0)",
+    "sort(flow.tensor([3.0, 1.0, 2.0]))",
+    "svd(flow.eye(2))",
+    "topk(flow.tensor([3.0, 1.0, 2.0]), 2)",
+    "triangular_solve(flow.ones(2, 1), flow.eye(2))",
+)
+
+
+def _docstring(kind: Any, operator: str, call: str) -> str:
+    return (
+        f"Result of `{operator}`.\n\n"
+        "Example:\n"
+        "    >>> import oneflow as flow\n"
+        f"    >>> result = flow.{call}\n"
+        f"    >>> isinstance(result, flow.return_types.{kind.__name__}), result._fields\n"
+        f"    (True, {kind._fields})\n"
+    )
+
+
+for _call in _CALLS:
+    _operator = _call.partition("(")[0]
+    _kind = globals()[_operator.replace(".", "_")]
+    _kind.__doc__ = _docstring(_kind, _operator, _call)
     _kind.__repr__ = _as_text
     _kind.__new__ = _of_sequence(_kind)
     # The counts that C's structures of named fields have.
