@@ -15,7 +15,11 @@ import oneflow as flow
 from oneflow import mock_torch
 from oneflow.mock_torch import __main__ as command
 from oneflow.mock_torch.pytorch import nn as pytorch_nn, optim as pytorch_optim
-from oneflow.mock_torch.pytorch.optim import lr_scheduler as pytorch_schedules
+from oneflow.mock_torch.pytorch.nn import normalization as pytorch_layers
+from oneflow.mock_torch.pytorch.optim import (
+    lr_scheduler as pytorch_schedules,
+    optimizers as pytorch_optimizers,
+)
 
 
 def imported(name):
@@ -124,8 +128,8 @@ def test_dictionaries_of_modules_have_their_names():
 DEFAULTS = {
     f"{module}.{name}": (kind, getattr(importlib.import_module(module), name))
     for module, ours in (
-        ("torch.nn", pytorch_nn),
-        ("torch.optim", pytorch_optim),
+        ("torch.nn", pytorch_layers),
+        ("torch.optim", pytorch_optimizers),
         ("torch.optim.lr_scheduler", pytorch_schedules),
     )
     for name in ours.__all__

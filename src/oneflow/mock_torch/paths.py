@@ -61,6 +61,7 @@ _ROWS = (
         "_jit_override_can_fuse_on_cpu=_jit_set_ignored "
         "_jit_set_texpr_fuser_enabled=_jit_set_ignored",
     ),
+    ("torch._custom_ops", "oneflow.mock_torch.pytorch.library", "impl impl_abstract"),
     ("torch._dynamo", "oneflow.mock_torch.pytorch._dynamo.eval_frame", "OptimizedModule"),
     ("torch._tensor", "torch", "Tensor"),
     (
@@ -75,12 +76,39 @@ _ROWS = (
         "GradcheckError gradcheck gradgradcheck",
     ),
     ("torch.autograd.profiler_util", "torch.autograd.profiler", "EventList"),
+    # Libraries for which XLA has its own.
+    *(
+        (f"torch.backends.{library}", "oneflow.cuda.backends", "is_available=is_unavailable")
+        for library in ("mkl", "nnpack", "openmp")
+    ),
     ("torch.cuda.amp.autocast_mode", "torch.cuda.amp", "autocast custom_fwd custom_bwd"),
     ("torch.cuda.amp.grad_scaler", "torch.cuda.amp", "GradScaler"),
+    (
+        "torch.distributed._composable.fsdp",
+        "oneflow.mock_torch.pytorch.distributed.fsdp",
+        "CPUOffloadPolicy FSDPModule MixedPrecisionPolicy fully_shard",
+    ),
+    (
+        "torch.distributed._functional_collectives",
+        "oneflow.mock_torch.missing",
+        "all_gather_tensor=raise_sharding all_reduce=raise_sharding "
+        "all_to_all_single=raise_sharding all_to_all_single_autograd=raise_sharding "
+        "reduce_scatter_tensor=raise_sharding wait_tensor=raise_sharding",
+    ),
     (
         "torch.distributed._tensor",
         "torch.distributed.tensor",
         "DTensor DeviceMesh Partial Placement Replicate Shard distribute_tensor init_device_mesh",
+    ),
+    (
+        "torch.distributed.algorithms.join",
+        "oneflow.distributed.joining",
+        "Join Joinable JoinHook",
+    ),
+    (
+        "torch.distributed.tensor._utils",
+        "oneflow.mock_torch.missing",
+        "compute_local_shape_and_global_offset=raise_sharding",
     ),
     (
         "torch.distributed.tensor.device_mesh",
@@ -252,6 +280,7 @@ _ROWS = (
         "bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming "
         "hann kaiser nuttall",
     ),
+    ("torch.utils.model_zoo", "tqdm", "tqdm"),
     (
         "torch.utils._pytree",
         "oneflow.mock_torch.pytorch.utils._pytree",

@@ -21,23 +21,3 @@ from oneflow.tensor.subclasses import (
     DisableTorchFunctionSubclass,
     disabled_torch_function as _disabled_torch_function_impl,
 )
-
-__all__ = [
-    "DisableTorchFunctionSubclass",
-    "DispatchKey",
-    "DispatchKeySet",
-    "Graph",
-    "Value",
-    "_AutoDispatchBelowAutograd",
-    "_ExcludeDispatchKeyGuard",
-    "_TensorMeta",
-    "_are_functorch_transforms_active",
-    "_debug_only_are_vmap_fallback_warnings_enabled",
-    "_debug_only_display_vmap_fallback_warnings",
-    "_disabled_torch_function_impl",
-    "_get_tracing_state",
-    "_is_alias_of",
-    "_is_torch_function_mode_enabled",
-    "_log_api_usage_once",
-    "is_grad_enabled",
-]

@@ -12,16 +12,3 @@ from oneflow.mock_torch.pytorch._dynamo.marks import (
     reset as reset,
 )
 from oneflow.mock_torch.pytorch.compiler import list_backends as list_backends
-
-__all__ = [
-    "allow_in_graph",
-    "assume_constant_result",
-    "disable",
-    "is_compiling",
-    "list_backends",
-    "mark_dynamic",
-    "mark_static",
-    "mark_static_address",
-    "maybe_mark_dynamic",
-    "reset",
-]

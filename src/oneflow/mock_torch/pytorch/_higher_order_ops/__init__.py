@@ -3,5 +3,3 @@
 from oneflow.mock_torch.pytorch._higher_order_ops.associative_scan import (
     associative_scan as associative_scan,
 )
-
-__all__ = ["associative_scan"]

@@ -1,5 +1,3 @@
 """Names of ``torch.ao``."""
 
 from oneflow.mock_torch.pytorch.ao import quantization as quantization
-
-__all__ = ["quantization"]

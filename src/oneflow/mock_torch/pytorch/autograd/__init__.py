@@ -2,5 +2,3 @@
 
 from oneflow.mock_torch.variable import Variable as Variable
 from oneflow.profiler.profile import kineto_available as kineto_available
-
-__all__ = ["Variable", "kineto_available"]

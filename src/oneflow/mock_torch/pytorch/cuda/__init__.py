@@ -12,13 +12,3 @@ from oneflow.mock_torch.pytorch.cuda.selection import (
     device as device,
     device_of as device_of,
 )
-
-__all__ = [
-    "CUDAGraph",
-    "StreamContext",
-    "_lazy_call",
-    "device",
-    "device_of",
-    "graph",
-    "is_current_stream_capturing",
-]

@@ -19,21 +19,3 @@ from oneflow.mock_torch.pytorch.distributed.distributed_c10d import (
     new_subgroups_by_enumeration as new_subgroups_by_enumeration,
     supports_complex as supports_complex,
 )
-
-__all__ = [
-    "DeviceMesh",
-    "DistBackendError",
-    "DistError",
-    "DistNetworkError",
-    "DistStoreError",
-    "get_node_local_rank",
-    "get_pg_count",
-    "init_device_mesh",
-    "is_torchelastic_launched",
-    "is_ucc_available",
-    "is_xccl_available",
-    "monitored_barrier",
-    "new_subgroups",
-    "new_subgroups_by_enumeration",
-    "supports_complex",
-]

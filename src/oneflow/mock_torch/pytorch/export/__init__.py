@@ -11,14 +11,3 @@ from oneflow.mock_torch.pytorch.export.exported_program import (
     ExportGraphSignature as ExportGraphSignature,
 )
 from oneflow.mock_torch.pytorch.export.recording import export as export
-
-__all__ = [
-    "Dim",
-    "ExportGraphSignature",
-    "ExportedProgram",
-    "ShapesCollection",
-    "dims",
-    "export",
-    "load",
-    "save",
-]

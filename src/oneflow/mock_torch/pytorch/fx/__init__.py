@@ -17,17 +17,3 @@ from oneflow.mock_torch.pytorch.fx.node import (
     map_arg as map_arg,
 )
 from oneflow.mock_torch.pytorch.fx.proxy import Proxy as Proxy
-
-__all__ = [
-    "Graph",
-    "GraphModule",
-    "Interpreter",
-    "Node",
-    "Proxy",
-    "Tracer",
-    "Transformer",
-    "has_side_effect",
-    "map_arg",
-    "symbolic_trace",
-    "wrap",
-]

@@ -19,23 +19,3 @@ from oneflow.mock_torch.pytorch.jit.script_modules import (
     trace_module as trace_module,
     wait as wait,
 )
-
-__all__ = [
-    "Attribute",
-    "Error",
-    "Future",
-    "RecursiveScriptModule",
-    "ScriptFunction",
-    "ScriptModule",
-    "TracerWarning",
-    "_get_trace_graph",
-    "_overload",
-    "_overload_method",
-    "_script_if_tracing",
-    "fork",
-    "isinstance",
-    "load",
-    "save",
-    "trace_module",
-    "wait",
-]

@@ -3,7 +3,3 @@
 from oneflow.mock_torch.pytorch.nn.normalization import (
     RMSNorm as RMSNorm,
 )
-
-__all__ = [
-    "RMSNorm",
-]

@@ -9,11 +9,3 @@ from oneflow.mock_torch.pytorch.onnx.symbolic_registry import (
     TensorProtoDataType as TensorProtoDataType,
     register_custom_op_symbolic as register_custom_op_symbolic,
 )
-
-__all__ = [
-    "ONNXProgram",
-    "TensorProtoDataType",
-    "TrainingMode",
-    "export",
-    "register_custom_op_symbolic",
-]

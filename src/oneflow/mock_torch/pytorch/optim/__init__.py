@@ -6,10 +6,3 @@ from oneflow.mock_torch.pytorch.optim.optimizers import (
     AdamW as AdamW,
     RMSprop as RMSprop,
 )
-
-__all__ = [
-    "LBFGS",
-    "Adagrad",
-    "AdamW",
-    "RMSprop",
-]

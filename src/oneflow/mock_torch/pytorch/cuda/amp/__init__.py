@@ -3,5 +3,3 @@
 from oneflow.mock_torch.pytorch.cuda.amp.common import (
     amp_definitely_not_available as amp_definitely_not_available,
 )
-
-__all__ = ["amp_definitely_not_available"]

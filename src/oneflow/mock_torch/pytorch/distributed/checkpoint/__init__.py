@@ -24,18 +24,3 @@ from oneflow.mock_torch.pytorch.distributed.checkpoint.state_dict_saver import (
     save as save,
     save_state_dict as save_state_dict,
 )
-
-__all__ = [
-    "CheckpointException",
-    "DefaultLoadPlanner",
-    "DefaultSavePlanner",
-    "FileSystemReader",
-    "FileSystemWriter",
-    "HuggingFaceStorageReader",
-    "HuggingFaceStorageWriter",
-    "async_save",
-    "load",
-    "load_state_dict",
-    "save",
-    "save_state_dict",
-]

@@ -12,16 +12,3 @@ from oneflow.mock_torch.pytorch.distributed.nn.functional import (
     reduce_scatter as reduce_scatter,
     scatter as scatter,
 )
-
-__all__ = [
-    "all_gather",
-    "all_reduce",
-    "all_to_all",
-    "all_to_all_single",
-    "broadcast",
-    "functional",
-    "gather",
-    "reduce",
-    "reduce_scatter",
-    "scatter",
-]

@@ -10,14 +10,3 @@ from oneflow.mock_torch.pytorch.distributed.tensor.sharded_tensor import (
     distribute_tensor as distribute_tensor,
     init_device_mesh as init_device_mesh,
 )
-
-__all__ = [
-    "DTensor",
-    "DeviceMesh",
-    "Partial",
-    "Placement",
-    "Replicate",
-    "Shard",
-    "distribute_tensor",
-    "init_device_mesh",
-]

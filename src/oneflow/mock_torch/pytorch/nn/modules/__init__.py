@@ -1,5 +1,3 @@
 """Names that ``torch.nn.modules`` has beside `oneflow.nn.modules`."""
 
 from oneflow.nn import Module
-
-__all__ = ["Module"]

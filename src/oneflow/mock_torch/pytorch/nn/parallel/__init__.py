@@ -8,12 +8,3 @@ from oneflow.mock_torch.pytorch.nn.parallel.devices import (
     scatter,
 )
 from oneflow.mock_torch.pytorch.nn.parallel.distributed import DistributedDataParallel
-
-__all__ = [
-    "DistributedDataParallel",
-    "data_parallel",
-    "gather",
-    "parallel_apply",
-    "replicate",
-    "scatter",
-]

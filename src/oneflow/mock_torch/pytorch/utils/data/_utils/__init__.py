@@ -5,5 +5,3 @@ from oneflow.mock_torch.pytorch.utils.data._utils import (
     pin_memory as pin_memory,
     worker as worker,
 )
-
-__all__ = ["collate", "pin_memory", "worker"]
