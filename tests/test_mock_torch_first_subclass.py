@@ -173,3 +173,66 @@ print(counts)
 def test_the_variables_of_functions_that_ask_can_be_shown():
     done = subprocess.run([sys.executable, "-c", FRAMES], capture_output=True, text=True)
     assert done.stdout == "{0}\n", done.stderr
+
+
+METHODS = """
+from oneflow import mock_torch
+mock_torch.enable()
+import torch
+
+x, y = torch.ones(2), torch.ones(2)
+add, code = torch.Tensor.add, torch.Tensor.add.__code__
+
+class Asked:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        name = func.__name__
+        return name, getattr(torch.Tensor, name) is func
+
+class Refusing:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return NotImplemented
+    def __radd__(self, other):
+        return "reflected"
+
+class Logged(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        print(func.__name__, end=" ")
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+d, r = Asked(), Refusing()
+print(x.add(d), x.matmul(d), x.copy_(d), x[d], x.sum(dim=d))
+print(x + d, x - d, x @ d, x < d, x == d)
+for write in ("x += d", "x *= d"):
+    names = {"x": x, "d": d}
+    exec(write, names)
+    print(names["x"], end=" ")
+print()
+print(x + r)
+for call in (lambda: x.add(r), lambda: x[r], lambda: x - r):
+    try:
+        call()
+    except TypeError as error:
+        print(str(error).partition(":")[0])
+z = y.as_subclass(Logged)
+z + 1, 1 - z, x.mul(z), z[0], -z, z.abs()
+print()
+print(type(x.mul(z)).__name__, type(x + y).__name__, type(x.add(y)).__name__)
+"""
+
+
+def test_methods_of_tensors_ask():
+    done = subprocess.run([sys.executable, "-c", METHODS], capture_output=True, text=True)
+    assert done.stdout.splitlines() == [
+        " ".join(f"('{name}', True)" for name in ("add", "matmul", "copy_", "__getitem__", "sum")),
+        " ".join(f"('{name}', True)" for name in ("add", "sub", "matmul", "lt", "__eq__")),
+        "('add_', True) ('mul_', True) ",
+        "reflected",
+        "no implementation of `add` for ['Refusing']",
+        "no implementation of `__getitem__` for ['Refusing']",
+        "unsupported operand type(s) for -",
+        "add __rsub__ mul __getitem__ neg abs ",
+        "mul Logged Tensor Tensor",
+    ], done.stderr

@@ -308,3 +308,28 @@ def test_a_state_loaded_after_a_failed_step_is_loaded_whole_or_not_at_all(monkey
     with pytest.raises(IndexError, match="70"):
         table.weight.sum().item()
     assert optimizer.state_dict()["state"][0]["step"] == 3
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda view, bad: view.copy_(bad),
+        lambda view, bad: view.add_(bad),
+        lambda view, bad: view[1:].mul_(bad[:2]),
+        lambda view, bad: view.__setitem__(slice(None), bad),
+        lambda view, bad: view.masked_fill_(bad > 0, 9),
+        lambda view, bad: view.detach().copy_(bad),
+        lambda view, bad: flow.add(bad, 1, out=view),
+        lambda view, bad: view.view(3, 1).sub_(bad.view(3, 1)),
+    ],
+)
+@pytest.mark.parametrize("read", ["base", "view", "other"])
+def test_views_and_their_bases_keep_their_values(write, read) -> None:
+    base = flow.arange(4)
+    tensors = {"base": base, "view": base[1:], "other": flow.arange(4) * 2}
+    for _ in range(3):
+        write(tensors["view"], flow.arange(9)[flow.tensor([1, 20, 3])])
+        with pytest.raises(IndexError, match="20"):
+            (tensors[read] + 1).tolist()
+        assert (base.tolist(), tensors["view"].tolist()) == ([0, 1, 2, 3], [1, 2, 3])
+    assert (base + 1).tolist() == [1, 2, 3, 4]

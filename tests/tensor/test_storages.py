@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
+import io
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -100,7 +103,7 @@ def test_what_fits_into_the_memory_is_seen_as_in_pytorch(make, sizes):
     assert results[0] == results[1]
 
 
-def test_what_does_not_fit_gets_memory_of_its_own():
+def test_what_does_not_fit_lets_the_memory_grow():
     x = flow.arange(4)
     assert x[2:].resize_(2, 3).tolist() == [[2, 3, 0], [0, 0, 0]]
     assert x.tolist() == [0, 1, 2, 3]
@@ -109,11 +112,164 @@ def test_what_does_not_fit_gets_memory_of_its_own():
     np.testing.assert_array_equal(x.numpy(), [[0, 1], [2, 3]])
 
 
+def descriptions(tensors):
+    return [
+        (t.tolist(), t.stride(), t.storage_offset(), t._version, t.untyped_storage().nbytes())
+        for t in tensors
+    ]
+
+
+def grown_beside_views(lib):
+    x = lib.zeros(2, 3)
+    tensors = [x, x.t(), x.detach()[1], x.view(-1)[2:]]
+    yield tensors
+    tensors[2].resize_(5).fill_(2)
+    yield tensors
+    tensors[3].resize_(12).fill_(7)
+    tensors[1].add_(1)
+    tensors[2][1] = -1
+    yield [*tensors, tensors[3][3:], x[1:, 1]]
+    x.mul_(2)
+    yield tensors
+
+
+def grown_by_out(lib):
+    x = lib.zeros(4)
+    tensors = [x, x[1:3], x.view(2, 2)]
+    with warnings.catch_warnings(action="ignore"):  # an `out` of another shape
+        lib.add(lib.ones(6), 1, out=tensors[1])
+    tensors[2][0] += 3
+    yield tensors
+
+
+def grown_from_nothing(lib):
+    x, number = lib.zeros(0), lib.ones(())
+    views = [x.view(0, 1), number[None]]
+    x.resize_(3).fill_(2)
+    views[1].resize_(3).fill_(4)
+    yield [x, number, *views]
+
+
+def grown_in_parts_of_elements(lib):
+    x = lib.zeros(6, dtype=lib.int32)
+    y = x[1:].view(lib.int16)
+    y.resize_(14).fill_(1)
+    z = lib.zeros(2, dtype=lib.complex64)
+    parts = lib.view_as_real(z)
+    parts.resize_(6).fill_(1)
+    yield [x, y, z, parts]
+
+
+def grown_beside_a_history(lib):
+    leaf = lib.ones(3, requires_grad=True)
+    x = leaf * 2
+    detached = x.detach()
+    detached.resize_(5).mul_(0).add_(3)
+    yield [x, detached]
+    (x * x).sum().backward()
+    yield [x, leaf.grad]
+
+
+def grown_storage(lib):
+    x = lib.zeros(4)
+    memory = x.untyped_storage()
+    x.resize_(6).fill_(1)
+    assert memory.nbytes() == 24
+    assert memory.tolist() == x.untyped_storage().tolist()
+    yield [x]
+
+
+def grown_and_copied(lib):
+    x = lib.zeros(4)
+    y = x[1:]
+    y.resize_(5).zero_()
+    x, y = copy.deepcopy([x, y])
+    y.add_(1)
+    yield [x + 0, y + 0]
+    buffer = io.BytesIO()
+    lib.save([x, y], buffer)
+    buffer.seek(0)
+    x, y = lib.load(buffer)
+    y.add_(1)
+    yield [x + 0, y + 0]
+
+
+def set_to_others(lib):
+    y = lib.arange(6.0).view(2, 3).t()
+    x = lib.zeros(4)
+    view = x[1:]
+    assert x.set_(y) is x
+    x.add_(1)
+    yield [x, y, view]
+    assert x.untyped_storage() == y.untyped_storage()
+    for arguments in (
+        (y.untyped_storage(), 1, (2, 2), (1, 2)),
+        (y.untyped_storage(),),
+        (y.untyped_storage(), 1, (2, 2)),
+        (y.t()[1], 1, (2,)),
+        (y.untyped_storage(), 0, (6,)),
+        (),
+    ):
+        yield [lib.zeros(4).set_(*arguments).mul_(2), y]
+    x.set_(source=y.untyped_storage(), storage_offset=4, size=(4,)).fill_(1)
+    yield [x, y]
+    parameter = lib.nn.Parameter(lib.ones(2))
+    with lib.no_grad():
+        parameter.set_(y)
+    assert parameter.requires_grad
+    yield [(parameter.detach() + 0).contiguous()]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        grown_beside_views,
+        grown_by_out,
+        grown_from_nothing,
+        grown_in_parts_of_elements,
+        grown_beside_a_history,
+        grown_storage,
+        grown_and_copied,
+        set_to_others,
+    ],
+)
+def test_memory_that_grows_or_is_given_is_shared_as_in_pytorch(program):
+    ours, theirs = ([descriptions(x) for x in program(lib)] for lib in (flow, torch))
+    assert ours == theirs
+
+
+def test_memory_that_cannot_be_computed_does_not_grow():
+    x = flow.arange(4)
+    view = x[1:]
+    view.copy_(flow.arange(9)[flow.tensor([1, 20, 3])])
+    with pytest.raises(IndexError):
+        view.resize_(9)
+    assert (x.tolist(), view.tolist()) == ([0, 1, 2, 3], [1, 2, 3])
+    view.add_(1)
+    assert (x.tolist(), x.untyped_storage().nbytes()) == ([0, 2, 3, 4], 32)
+
+
+def test_sizes_of_memory_without_values():
+    for lib in (flow, torch):
+        x = lib.zeros(3, device="meta")
+        view = x[1:]
+        view.resize_(7)
+        assert (tuple(x.shape), view.storage_offset(), x.untyped_storage().nbytes()) == (
+            (3,),
+            1,
+            32,
+        )
+
+
 @pytest.mark.parametrize(
     "misuse",
     [
         lambda lib: lib.ones(2, requires_grad=True).resize_(1),
         lambda lib: lib.ones(2).resize_(-1),
+        lambda lib: lib.ones(2).set_(lib.ones(2).long()),
+        lambda lib: lib.ones(2).set_(lib.ones(2, 2).t(), 0, (2,)),
+        lambda lib: lib.ones(2, requires_grad=True).set_(lib.ones(2)),
+        lambda lib: lib.ones(2).set_(lib.ones(2, device="meta")),
     ],
 )
 def test_errors_are_of_pytorchs_type(misuse):

@@ -90,3 +90,19 @@ def test_the_data_count_for_themselves() -> None:
         data = x.data.add_(1)
         assert (x._version, data._version, x.data._version, data.detach()._version) == (1, 1, 0, 1)
         assert x.detach()._version == 1
+
+
+def test_what_is_made_in_inference_mode_has_no_version():
+    for lib in (flow, torch):
+        with lib.inference_mode():
+            x = lib.ones(2)
+            views = [x, x[1:], x.detach()]
+        for tensor in views:
+            with pytest.raises(RuntimeError, match="do not track version counter"):
+                str(tensor._version)
+        y = lib.ones(2, requires_grad=True)
+        with lib.inference_mode():
+            view = y[1:]
+        assert view._version == 0
+        with pytest.raises(RuntimeError, match="created in inference mode"):
+            view.add_(1)

@@ -262,7 +262,7 @@ def _memory_of(tensor: Tensor) -> Any:
 
 def _views_of(tensor: Tensor) -> Iterator[tuple]:
     """The views from the memory to a tensor in it, as something to compare them by."""
-    for primitive, numbers, attributes in (*tensor._family.root_chain, *tensor._chain):
+    for primitive, numbers, attributes in (*tensor._family.root_views(), *tensor._chain):
         yield primitive, numbers, tuple(attributes.items())
 
 

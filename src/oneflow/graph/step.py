@@ -419,6 +419,6 @@ def _write(tensor: Tensor, array: Any) -> None:
 def _leave_family(tensor: Tensor) -> None:
     """Bring a tensor with shared memory up to date, and unshare it if no other tensor is left."""
     tensor._value = unwrap(tensor)
-    if is_alone(tensor) and not tensor._chain and not tensor._family.root_chain:
-        tensor._writes = tensor._version
+    if is_alone(tensor) and not tensor._chain and not tensor._family.root_views():
+        tensor._writes = tensor._family.writes[0]
         del tensor._family

@@ -309,6 +309,8 @@ class Recorder(ABC):
         # From here on nothing is called.
         rollback.replaced += (replacement,)
         rollback.updates += (new.position, before)
+        if invalidate is not None:  # views have what they wrote
+            rollback.undo += (invalidate,)
 
     def _before(self, old: Value) -> Any:
         """A value that a tensor held before, as `Replacement` has it."""

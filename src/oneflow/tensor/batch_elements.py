@@ -84,4 +84,4 @@ def _first_byte(tensor: Tensor) -> int:
 
 def _element(tensor: Tensor, start: int) -> _Element:
     family = tensor._family
-    return _Element(family.storage, (*family.root_chain, *tensor._chain), start)
+    return _Element(family.storage, (*family.root_views(), *tensor._chain), start)

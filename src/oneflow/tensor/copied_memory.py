@@ -35,7 +35,7 @@ def copy_memory(result: Tensor, tensor: Tensor, memo: dict[Any, Any]) -> None:
         memo: of `copy.deepcopy`: the memory copied before is found here.
     """
     family = tensor._family
-    view_calls = () if family is None else (*family.root_chain, *tensor._chain)
+    view_calls = () if family is None else (*family.root_views(), *tensor._chain)
     if family is None or is_conjugate(view_calls):  # a conjugate is copied alone, as in PyTorch
         result._value = unwrap(tensor).alias()
         return
@@ -64,7 +64,7 @@ def is_shared(tensor: Tensor) -> bool:
     family = tensor._family
     if family is None or unwrap(tensor).spec.sbp is not None:
         return False
-    return bool(tensor._chain or family.root_chain) or not is_alone(tensor)
+    return bool(tensor._chain or family.root_views()) or not is_alone(tensor)
 
 
 class Pointer:
@@ -95,7 +95,7 @@ def part_of(tensor: Tensor) -> Part:
     """Describe the part of its memory that a tensor is, in words that can be pickled."""
     layout = strided_layout(tensor)
     conjugate = tensor.dtype.is_complex and is_conjugate(
-        (*tensor._family.root_chain, *tensor._chain)
+        (*tensor._family.root_views(), *tensor._chain)
     )
     return layout.shape, layout.strides, storage_offset_of(tensor), conjugate, tensor.dtype
 

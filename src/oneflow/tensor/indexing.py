@@ -320,7 +320,7 @@ def put_item(tensor: Tensor, index: Any, value: Any, accumulate: bool = False) -
 def is_overlapping(tensor: Tensor, view_calls: ViewChain = NO_VIEWS) -> bool:
     """Return True if several elements of the view of `tensor` may be one in memory."""
     family = tensor._family
-    before = () if family is None else family.root_chain
+    before = () if family is None else family.root_views()
     return any(map(overlapping, (*before, *tensor._chain, *view_calls)))
 
 
@@ -363,7 +363,7 @@ def memory_of(
     check_writable(tensor, unwrap(tensor))
     family = share(tensor)
     spec = family.storage.value.spec
-    chain = (*family.root_chain, *tensor._chain, *view_calls)
+    chain = (*family.root_views(), *tensor._chain, *view_calls)
     if not copies:
         layout_without_copies(spec.shape, chain)
     places = positions_seen(spec, chain, tensor.dtype)

@@ -26,7 +26,7 @@ def base_of(tensor: Tensor) -> Tensor | None:
     base = family.base()
     if base is not None:
         return None if base is tensor else base
-    if family.root_chain:  # of a part without history
+    if family.root_views():  # of a part without history
         root = family.storage.value.alias()
         base = wrap(root)
         family.base = ref(base)
@@ -53,18 +53,18 @@ def join_storage(tensor: Tensor, view_call: ViewCall) -> Tensor:
         RuntimeError: `tensor` shows the parts of conjugates.
     """
     family, dtype = share(tensor), tensor._value.spec.dtype
-    conjugate = is_conjugate((*family.root_chain, *tensor._chain))
+    conjugate = is_conjugate((*family.root_views(), *tensor._chain))
     if conjugate and not dtype.is_complex:
         raise RuntimeError(
             "the parts of conjugates cannot be seen with other strides: take those of "
             "`resolve_conj()`"
         )
-    if family.root_chain:
+    if family.root_views():
         root = family.storage.value.alias()
         is_recorded = tensor.requires_grad and MODE.enabled
         if is_recorded:
             # The part has a history, the rest of the storage has none.
-            root = scatter_back(root, family.root_chain, family.current())
+            root = scatter_back(root, family.root_views(), family.current())
         family = _whole_family(family, root)
         family.refusal = _PART_PRIMITIVES if is_recorded else ""
     base = wrap(family.current())

@@ -17,23 +17,24 @@ from oneflow.tensor.tensor import Tensor
 def strided_layout(tensor: Tensor) -> StridedLayout:
     """The strided layout of `tensor` in its storage."""
     family, chain = tensor._family, tensor._chain
-    if family is None or (not chain and not family.root_chain):
+    root_chain = () if family is None else family.root_views()
+    if family is None or not (chain or root_chain):
         shape = tensor._value.spec.shape
         return StridedLayout(shape, row_major(shape))
-    if not family.root_chain and chain.layout is not None:
+    if not root_chain and chain.layout is not None:
         return chain.layout
     shape = family.storage.value.spec.shape
     layout = StridedLayout(shape, row_major(shape))
-    for primitive, numbers, attributes in (*family.root_chain, *chain):
+    for primitive, numbers, attributes in (*root_chain, *chain):
         layout = primitive.view_rule.layout(layout, *numbers, **attributes)
-    if not family.root_chain:
+    if not root_chain:
         chain.layout = layout
     return layout
 
 
 def is_view(tensor: Tensor) -> bool:
     """Return whether `tensor` may be a part of its storage, or have another element order."""
-    return tensor._family is not None and bool(tensor._chain or tensor._family.root_chain)
+    return tensor._family is not None and bool(tensor._chain or tensor._family.root_views())
 
 
 def is_contiguous(tensor: Tensor) -> bool:

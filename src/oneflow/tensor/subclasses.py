@@ -1,8 +1,8 @@
 """Subclasses of tensors: their ``__torch_function__`` overrides functions and methods.
 
-A subclass of a user gets copies of `Tensor`'s methods that call its override. Functions call the
-overrides of their arguments once a class with one exists (`FIRST_SUBCLASS`). Tensors themselves,
-and parameters, have no override and pay nothing.
+Functions, and the methods of tensors, call the overrides of their arguments once a class with one
+exists (`FIRST_SUBCLASS`), which may be no tensor. A program without such a class pays nothing.
+Classes of this package get copies of `Tensor`'s methods that call their override before.
 """
 
 from __future__ import annotations
@@ -32,6 +32,32 @@ _NEVER_OVERRIDDEN = {"as_subclass"} | {
     for name in names.split()
 }
 _VIEWS = ("T", "mT", "H", "mH", "real", "imag", "data")
+#: The methods that overrides get for Python's operators; for others it is the operator's own.
+_METHODS_OF_OPERATORS = {
+    **{f"__{name}__": name for name in ("abs", "add", "ge", "gt", "le", "lt", "matmul", "mul")},
+    **{f"__{name}__": name for name in ("ne", "neg", "sub")},
+    **{f"__i{name}__": f"{name}_" for name in ("add", "mul", "sub")},
+    **{f"__r{name}__": name for name in ("add", "mul")},
+    **{f"__r{name}__": f"bitwise_{name}" for name in ("and", "or", "xor")},
+    "__mod__": "remainder",
+    "__imod__": "remainder_",
+    "__ifloordiv__": "floor_divide_",
+    "__truediv__": "div",
+    "__itruediv__": "div_",
+    "__pos__": "positive",
+}
+#: The operators of two operands.
+_OPERATORS = {
+    *(f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge")),
+    *(
+        f"__{prefix}{name}__"
+        for names in ("add sub mul truediv floordiv mod pow matmul", "and or xor lshift rshift")
+        for name in names.split()
+        for prefix in ("", "r", "i")
+    ),
+}
+#: Classes of frequent arguments that override nothing.
+_PLAIN: set[type] = {Tensor, int, float, bool, complex, str, slice, type(None)}
 
 
 class FirstSubclass:
@@ -102,11 +128,42 @@ def has_override(kind: type) -> bool:
 
 
 def enable_overrides() -> None:
-    """Let functions call overrides from now on: a class with one exists."""
+    """Let functions and methods call overrides from now on: a class with one exists."""
+    if FIRST_SUBCLASS.exists:
+        return
     FIRST_SUBCLASS.exists = True
     while FIRST_SUBCLASS.waiting:
         copy = FIRST_SUBCLASS.waiting.pop()
         _enable_override(copy, copy)
+    methods = {
+        name: _copy_of(member)
+        for name, member in _overridden_members()
+        if inspect.isfunction(member)
+    }
+    for name, method in methods.items():
+        _enable_method(name, method, methods)
+        setattr(Tensor, name, method)
+
+
+def _overridden_members() -> list[tuple[str, Any]]:
+    """The members of `Tensor` that overrides are asked for."""
+    return [
+        (name, member)
+        for name, member in vars(Tensor).items()
+        if name not in _NEVER_OVERRIDDEN and (name.startswith("__") or not name.startswith("_"))
+    ]
+
+
+def _enable_method(name: str, method: Any, methods: dict[str, Any]) -> None:
+    """Let a method call overrides; for an operator they get what PyTorch gives."""
+    if name.startswith("__"):
+        method.__name__ = name
+        public_api = methods[_METHODS_OF_OPERATORS.get(name, name)]
+        # Python asks the other operand where nobody has a result.
+        call = _first_result if name in _OPERATORS else call_torch_function
+        _enable_override(method, public_api, call)
+    else:
+        _enable_override(method, method)
 
 
 @functools.cache
@@ -122,6 +179,15 @@ def overridable(function: FunctionType, public_api: Any = None) -> FunctionType:
         public_api: the function that overrides get, by default the copy. With it the copy calls
             overrides at once: it is a method of a class with an override.
     """
+    copy = _copy_of(function)
+    if public_api is not None or FIRST_SUBCLASS.exists:
+        _enable_override(copy, public_api or copy)
+    else:
+        FIRST_SUBCLASS.waiting.append(copy)
+    return copy
+
+
+def _copy_of(function: FunctionType) -> FunctionType:
     copy = FunctionType(
         function.__code__,
         function.__globals__,
@@ -131,16 +197,15 @@ def overridable(function: FunctionType, public_api: Any = None) -> FunctionType:
     )
     copy.__kwdefaults__ = function.__kwdefaults__
     functools.update_wrapper(copy, function)
-    if public_api is not None or FIRST_SUBCLASS.exists:
-        _enable_override(copy, public_api or copy)
-    else:
-        FIRST_SUBCLASS.waiting.append(copy)
     return copy
 
 
-def _enable_override(copy: Any, public_api: Callable[..., Any]) -> None:
+def _enable_override(
+    copy: Any, public_api: Callable[..., Any], call: Callable[..., Any] | None = None
+) -> None:
     """Give a copy of a function the code of `_CALL_OVERRIDE`, and the objects it needs."""
-    parts = (copy.__wrapped__, public_api, _switch, _types_of, call_torch_function)
+    call = call or call_torch_function
+    parts = (copy.__wrapped__, public_api, _PLAIN, _switch, _types_of, call)
     # First the default: another thread may call the function between the two lines.
     copy.__kwdefaults__ = {**(copy.__kwdefaults__ or {}), "_parts": parts}
     copy.__code__ = _code_with_cells(len(copy.__code__.co_freevars))
@@ -152,7 +217,9 @@ def _enable_override(copy: Any, public_api: Callable[..., Any]) -> None:
 _CALL_OVERRIDE = """
 def of_cells({cells}):
     def call_override(*args, _parts, **kwargs):
-        function, public_api, switch, types_of, call_torch_function = _parts
+        function, public_api, plain, switch, types_of, call_torch_function = _parts
+        if not kwargs and plain.issuperset(map(type, args)):
+            return function(*args)
         types = types_of((*args, *kwargs.values())) if switch.is_on else ()
         if not types:
             return function(*args, **kwargs)
@@ -172,6 +239,18 @@ def _code_with_cells(count: int) -> CodeType:
     return namespace["of_cells"](*range(count)).__code__
 
 
+def _first_result(
+    function: Callable[..., Any], types: tuple[type, ...], args: Any, kwargs: dict[str, Any]
+) -> Any:
+    """The result of the first override that has one, or `NotImplemented`."""
+    kinds: list[Any] = sorted(types, key=lambda kind: -len(kind.__mro__))
+    for kind in kinds:
+        result = kind.__torch_function__(function, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    return NotImplemented
+
+
 def call_torch_function(
     function: Callable[..., Any], types: tuple[type, ...], args: Any, kwargs: dict[str, Any]
 ) -> Any:
@@ -180,12 +259,10 @@ def call_torch_function(
     Raises:
         TypeError: each returned `NotImplemented`.
     """
-    kinds: list[Any] = sorted(types, key=lambda kind: -len(kind.__mro__))
-    for kind in kinds:
-        result = kind.__torch_function__(function, types, args, kwargs)
-        if result is not NotImplemented:
-            return result
-    names = [kind.__name__ for kind in kinds]
+    result = _first_result(function, types, args, kwargs)
+    if result is not NotImplemented:
+        return result
+    names = [kind.__name__ for kind in types]
     raise TypeError(f"no implementation of `{function.__name__}` for {names}: each was asked")
 
 
@@ -269,14 +346,14 @@ def prepare(cls: Any, **options: Any) -> None:
     super(Tensor, cls).__init_subclass__(**options)
     _store_state_separately(cls)
     if not has_override(cls):
+        _PLAIN.add(cls)
         return
     if cls.__module__.partition(".")[0] != "oneflow":
         enable_overrides()  # classes of this package do so with their first tensor
-    for name, member in list(vars(Tensor).items()):
-        is_private = name.startswith("_") and not name.startswith("__")
-        if is_private or name in _NEVER_OVERRIDDEN or getattr(cls, name, None) is not member:
+    for name, member in _overridden_members():
+        if getattr(cls, name, None) is not member:
             continue
-        if inspect.isfunction(member):
+        if inspect.isfunction(member) and not FIRST_SUBCLASS.exists:
             setattr(cls, name, overridable(member, member))
         elif name in _VIEWS and isinstance(member, property):
             getter: Any = member.fget

@@ -407,19 +407,6 @@ class Tensor(WithState):
             self.requires_grad_()
             self._value.node.hooks, self._value.node.post_hooks = node.hooks, node.post_hooks
 
-    @property
-    def _version(self) -> int:
-        """Number of writes to the memory that autograd notices.
-
-        Example:
-            >>> import oneflow as flow
-            >>> x = flow.zeros(2)
-            >>> view = x.add_(1)[0].add_(1)
-            >>> x.data.add_(1)._version, x._version, view._version
-            (1, 2, 2)
-        """
-        return self._writes if self._family is None else self._family.writes[0]
-
     def is_inference(self) -> bool:
         """True if this tensor was made in inference mode.
 

@@ -67,8 +67,8 @@ MEMORY_LOCK = threading.RLock()
 WRITE_HOOKS: list[Callable[[Handle, Value], None]] = []
 
 _NO_GRAD_TEXT = (
-    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Make "
-    "the view and write to it either both inside the no_grad block or both outside."
+    "A view was created in {0} mode and is being modified inplace with grad mode enabled. Make "
+    "the view and write to it either both inside the {0} block or both outside."
 )
 _OVERLAP_WITH_GRADIENT = (
     "A detached view that shows elements several times is being modified inplace by values that "
@@ -82,13 +82,16 @@ class Storage:
     Attributes:
         value: the root's data.
         version: number of writes so far.
+        growths: for each time that the memory has grown the version from then on, and the views
+            that lead to what it was before. Families follow when they read the root again.
     """
 
-    __slots__ = ("__weakref__", "_prune_at", "_tracked", "value", "version")
+    __slots__ = ("__weakref__", "_prune_at", "_tracked", "growths", "value", "version")
 
     def __init__(self, value: Value) -> None:
         self.value = value
         self.version = 0
+        self.growths: tuple[tuple[int, Chain], ...] = ()
         self._tracked = [ref(value)]
         self._prune_at = 32
 
@@ -149,7 +152,8 @@ class Family:
 
     Attributes:
         storage: the memory.
-        root_chain: the views that lead from the storage to this family's root.
+        root_chain: the views that lead from the storage to this family's root; of a family that is
+            not up to date from a smaller one (`root_views`).
         value: the root with this family's history.
         version: version of the storage that `value` belongs to.
         uncounted: writes do not count for autograd's check of saved tensors (`Tensor.data`).
@@ -191,6 +195,7 @@ class Family:
     def current(self) -> Value:
         """The root as it is now. A write by another family changes the data, not the history."""
         if self.version != self.storage.version:
+            self._follow_growth()
             with no_grad():
                 data = replay(self.storage.value, self.root_chain)
             if data is self.storage.value:
@@ -199,6 +204,18 @@ class Family:
             self.version = self.storage.version
             self.storage.track(self.value)
         return self.value
+
+    def root_views(self) -> Chain:
+        """The views that lead from the storage, as large as it is now, to the root."""
+        if self.storage.growths:
+            with MEMORY_LOCK:
+                self.current()
+        return self.root_chain
+
+    def _follow_growth(self) -> None:
+        for version, former in self.storage.growths:
+            if self.version < version:
+                self.root_chain = (*former, *self.root_chain)
 
     def replace(self, root: Value) -> None:
         """Write: `root` is the new content of this family's part of the storage."""
@@ -263,7 +280,8 @@ def join(view: T, base: Handle, view_call: ViewCall, chain: ViewChain | None = N
         view._seen = storage.version
     else:
         own = start_family(view, base, (view_call,))
-        own.refusal, own.base = _NO_GRAD_TEXT, family.base
+        own.refusal = _NO_GRAD_TEXT.format("inference" if MODE.inference else "no_grad")
+        own.base = family.base
     storage.track(value)
     return view
 
@@ -273,7 +291,7 @@ def start_family(
 ) -> Family:
     """Make `root` the root of a new family on the storage of `base`, behind `view_calls`."""
     family = share(base)
-    root_chain = (*family.root_chain, *base._chain, *view_calls)
+    root_chain = (*family.root_views(), *base._chain, *view_calls)
     writes = [0] if uncounted else family.writes
     uncounted = uncounted or family.uncounted
     new_family = Family(family.storage, root._value, ref(root), writes, root_chain, uncounted)

@@ -80,7 +80,7 @@ def is_conj(input: Tensor) -> bool:
     family = input._family
     if family is None or not input._value.spec.dtype.is_complex:
         return False
-    return is_conjugate((*family.root_chain, *input._chain))
+    return is_conjugate((*family.root_views(), *input._chain))
 
 
 @function()

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+from oneflow.differentiation.grad_mode import MODE
 from oneflow.functional.creation.factory_functions import zeros
 from oneflow.functional.creation.options import new_shape
 from oneflow.functional.creation.storages import STORAGE_CLASSES, TypedStorage, UntypedStorage
 from oneflow.functional.registry import register_public
 from oneflow.functional.shape.concat import cat
+from oneflow.primitives.strides import row_major
 from oneflow.tensor.memory_views import base_of
 from oneflow.tensor.methods import attach
 from oneflow.tensor.operands import not_a_tensor, require_tensor
-from oneflow.tensor.resizing import available_elements, elements_from, replace_memory
+from oneflow.tensor.resizing import (
+    available_elements,
+    elements_from,
+    grow_to,
+    replace_memory,
+    with_elements,
+)
 from oneflow.tensor.strides import storage_offset_of
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import share, unwrap
@@ -100,6 +109,24 @@ def _is_view(self: Tensor) -> bool:
     return base_of(self) is not None
 
 
+def _version(self: Tensor) -> int:
+    """Number of writes to the memory that autograd notices.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.zeros(2)
+        >>> view = x.add_(1)[0].add_(1)
+        >>> x.data.add_(1)._version, x._version, view._version
+        (1, 2, 2)
+
+    Raises:
+        RuntimeError: it was made in inference mode.
+    """
+    if self.is_inference():
+        raise RuntimeError("Inference tensors do not track version counter.")
+    return self._writes if self._family is None else self._family.writes[0]
+
+
 def output_nr(self: Tensor) -> int:
     """The position of the tensor among the results of its `grad_fn`; 0 if it has none.
 
@@ -121,11 +148,12 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         memory_format: accepted; it changes nothing.
 
     Returns:
-        The tensor itself. If there are less elements in its memory, it gets memory of its own, with
-        zeros at the end.
+        The tensor itself. If there are less elements in its memory, that grows by zeros, also for
+        the tensors that share it.
 
     Raises:
-        RuntimeError: it requires a gradient, or a size is negative.
+        RuntimeError: it requires a gradient, a size is negative, or the memory that would have to
+            grow is that of a global tensor with views.
 
     Example:
         >>> import oneflow as flow
@@ -139,7 +167,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     if shape == tuple(self.shape):
         return self
     available, count = available_elements(self), math.prod(shape)
-    if count <= available:
+    if with_elements(self, count):
         return self._replace_with_view(elements_from(self, shape))
     missing = zeros(count - available, dtype=self.dtype, device=self.device)
     content = cat([elements_from(self, (available,)), missing]).reshape(shape)
@@ -160,10 +188,103 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) ->
     return resize_(self, tuple(the_template.shape))
 
 
+def set_(
+    self: Tensor,
+    source: Tensor | UntypedStorage | TypedStorage | None = None,
+    storage_offset: int = 0,
+    size: Any = None,
+    stride: Any = None,
+) -> Tensor:
+    """Let the tensor be on another memory; views that it has had stay on the former one.
+
+    Args:
+        self: the tensor.
+        source: a tensor, whose memory, shape and strides the tensor gets, or a memory; without it
+            the tensor is empty.
+        storage_offset: the position of the first element, counted from that of a tensor; with
+            `size`.
+        size: the shape, default all elements; a memory with less elements grows.
+        stride: the strides, default row by row; with `size`.
+
+    Returns:
+        The tensor itself.
+
+    Raises:
+        RuntimeError: `source` has another dtype or is on another device, it requires a gradient, or
+            it has a `size` and is not contiguous; or the tensor is a leaf that requires one.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x, y = flow.zeros(2), flow.ones(3)
+        >>> x.set_(y).add_(1)
+        tensor([2., 2., 2.], dtype=oneflow.float32)
+        >>> y
+        tensor([2., 2., 2.], dtype=oneflow.float32)
+    """
+    require_tensor(self, "set_")
+    if MODE.enabled and self.requires_grad and self.is_leaf:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation."
+        )
+    if source is None:
+        return replace_memory(self, zeros(0, dtype=self.dtype, device=self.device))
+    content = _as_source(self, source, has_size=size is not None)
+    if size is not None:
+        content = _strided_part(content, storage_offset, tuple(size), stride)
+    return replace_memory(self, content)
+
+
+def _as_source(tensor: Tensor, source: Any, has_size: bool) -> Tensor:
+    """Return what `set_` gives `tensor`, as a tensor; of a memory all elements.
+
+    Raises:
+        RuntimeError: it does not fit.
+        TypeError: it is neither a tensor nor a memory.
+    """
+    if isinstance(source, UntypedStorage):
+        source = TypedStorage._of(source._memory, tensor.dtype, source._part)._elements()
+    elif isinstance(source, TypedStorage):
+        source = source._elements()
+    elif not isinstance(source, Tensor):
+        raise TypeError(
+            f"set_: `source` must be a Tensor or its storage, got {type(source).__name__}"
+        )
+    elif has_size and not source.is_contiguous():
+        raise RuntimeError("set_: a tensor used as memory must be contiguous")
+    if source.dtype is not tensor.dtype:
+        raise RuntimeError(f"Could not set tensor of {source.dtype} to a tensor of {tensor.dtype}")
+    if source.device != tensor.device:
+        raise RuntimeError(f"set_: `source` is on {source.device}, the tensor on {tensor.device}")
+    if MODE.enabled and source.requires_grad:
+        raise RuntimeError("set_ has no derivative: give it source.detach(), or call it in no_grad")
+    return source.detach()
+
+
+def _strided_part(
+    memory: Tensor, offset: int, size: tuple[int, ...], stride: Sequence[int] | None
+) -> Tensor:
+    """The view of the elements of `memory` from position `offset` on, which grows if it must."""
+    strides = row_major(size) if stride is None else tuple(stride)
+    if math.prod(size):
+        last = offset + sum((n - 1) * step for n, step in zip(size, strides, strict=True))
+        grow_to(memory, last + 1)
+    return memory.as_strided(size, strides, storage_offset_of(memory) + offset)
+
+
 register_public("resize_as_", resize_as_)
 attach("const_data_ptr", data_ptr)
 attach("_base", property(_base))
 attach("_is_view", _is_view)
+attach("_version", property(_version))
 attach("output_nr", property(output_nr))
-for _method in (untyped_storage, storage, storage_type, data_ptr, is_set_to, resize_, resize_as_):
+for _method in (
+    untyped_storage,
+    storage,
+    storage_type,
+    data_ptr,
+    is_set_to,
+    resize_,
+    resize_as_,
+    set_,
+):
     attach(_method.__name__, _method)

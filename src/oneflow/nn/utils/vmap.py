@@ -303,6 +303,6 @@ def _view_of_all(tensors: Sequence[Tensor], dim: int) -> Tensor:
 def _is_known_part(tensor: Tensor) -> bool:
     """Test if the tensor is a view of elements as they are in memory, at known places."""
     family, chain = tensor._family, tensor._chain
-    if family is None or family.root_chain or not chain or is_conjugate(chain):
+    if family is None or family.root_views() or not chain or is_conjugate(chain):
         return False
     return all(isinstance(number, int) for number, _ in strided_layout(tensor).terms)
