@@ -93,7 +93,7 @@ def _packages(folder):
 
 
 def test_figures_of_programs_compiled_here(monkeypatch):
-    monkeypatch.setattr(topologies, "absent_devices", lambda chip, count: platform_devices("cpu"))
+    monkeypatch.setattr(topologies, "missing_devices", lambda chip, count: platform_devices("cpu"))
     workload = WORKLOADS["lstm"]
     ours = measure.figures_of(measure.lowered_ours(workload, "v5e", 1))
     assert ours.kernels > 64

@@ -15,7 +15,7 @@ import torch.quasirandom
 from torch.utils.flop_counter import FlopCounterMode as TheirFlopCounterMode
 
 import oneflow as flow
-from oneflow.mock_torch.paths import HOMES
+from oneflow.mock_torch.paths import ALIASES
 from tests.in_place import in_place_of
 
 # The modules under whose names PyTorch's users find what others define.
@@ -32,13 +32,13 @@ PUBLIC = (
     "torch.utils.data",
     "torch.profiler",
 )
-PATHS = sorted(name for name in HOMES if not name.startswith("torch._"))
+PATHS = sorted(name for name in ALIASES if not name.startswith("torch._"))
 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_modules_of_the_table_exist_in_pytorch(path):
     theirs = importlib.import_module(path)
-    for name in HOMES[path]:
+    for name in ALIASES[path]:
         assert hasattr(theirs, name), f"{path}.{name}"
         assert hasattr(in_place_of(path), name)
 

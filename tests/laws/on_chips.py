@@ -12,7 +12,7 @@ from oneflow.base.device import Device
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.base.x64 import in_x64
 from oneflow.compiler.options import operation_options
-from oneflow.compiler.topologies import absent_devices
+from oneflow.compiler.topologies import missing_devices
 from oneflow.plan import planning
 from oneflow.primitives.cost.chips import Chip
 from oneflow.primitives.operation import Operation
@@ -70,7 +70,7 @@ def _on_device(program: Program, device: Device) -> Program:
 @in_x64
 def compile_for(program: Program, chip: Chip) -> None:
     """Compile a program and its checks for a chip, as operations are compiled that run alone."""
-    sharding = SingleDeviceSharding(absent_devices(chip, 1)[0])
+    sharding = SingleDeviceSharding(missing_devices(chip, 1)[0])
 
     def run(arrays: Any, scalars: Any) -> Any:
         outputs, checked = walk(program, arrays, scalars)

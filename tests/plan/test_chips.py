@@ -31,8 +31,8 @@ def product_plan(dtype=flow.float32, **options):
 @pytest.fixture
 def cpu_as_chip(monkeypatch):
     """XLA compiles for CPU devices in place of a chip's."""
-    monkeypatch.setattr(topologies, "absent_devices", lambda chip, count: platform_devices("cpu"))
-    monkeypatch.setattr(command, "absent_devices", lambda chip, count: ())
+    monkeypatch.setattr(topologies, "missing_devices", lambda chip, count: platform_devices("cpu"))
+    monkeypatch.setattr(command, "missing_devices", lambda chip, count: ())
 
 
 @pytest.mark.parametrize("name", chip_names())

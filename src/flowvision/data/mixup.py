@@ -91,14 +91,14 @@ def rand_bbox(
         True
     """
     sides = []
-    centers = []
+    center_points = []
     for length in img_shape[-2:]:
         cut = int(length * np.sqrt(1 - lam))
         space = int(margin * cut)
-        centers.append(np.random.randint(space, length - space, size=count))
+        center_points.append(np.random.randint(space, length - space, size=count))
         sides.append((length, cut))
     edges = []
-    for (length, cut), center in zip(sides, centers, strict=True):
+    for (length, cut), center in zip(sides, center_points, strict=True):
         edges.append(np.clip(center - cut // 2, 0, length))
         edges.append(np.clip(center + (cut + 1) // 2, 0, length))
     return edges[0], edges[1], edges[2], edges[3]

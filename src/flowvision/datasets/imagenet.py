@@ -82,12 +82,12 @@ def _unpack(root: Path, split: str) -> None:
     """Unpack the archives that are needed for a split and are there."""
     if split not in ("train", "val") or (root / split).exists():
         return
-    archives = {name for name, (file, _) in ARCHIVE_META.items() if (root / file).is_file()}
-    if "devkit" in archives and not (root / META_FILE).is_file():
+    archive_paths = {name for name, (file, _) in ARCHIVE_META.items() if (root / file).is_file()}
+    if "devkit" in archive_paths and not (root / META_FILE).is_file():
         parse_devkit_archive(root)
-    if split == "train" and "train" in archives:
+    if split == "train" and "train" in archive_paths:
         parse_train_archive(root)
-    if split == "val" and "val" in archives and (root / META_FILE).is_file():
+    if split == "val" and "val" in archive_paths and (root / META_FILE).is_file():
         parse_val_archive(root)
 
 

@@ -52,12 +52,12 @@ class Omniglot(ImageDataset):
         self.target_folder = self.root / name
         archive = Resource(f"{_URL}/{name}.zip", _MD5[name])
         self.ensure_files(self.root, [self.target_folder], download, [archive])
-        folders_of_symbols = [
-            f"{alphabet}/{character}"
-            for alphabet in list_dir(self.target_folder)
-            for character in list_dir(self.target_folder / alphabet)
+        symbol_dirs = [
+            f"{language}/{character}"
+            for language in list_dir(self.target_folder)
+            for character in list_dir(self.target_folder / language)
         ]
-        self.images, self.targets = list_class_files(self.target_folder, folders_of_symbols, ".png")
+        self.images, self.targets = list_class_files(self.target_folder, symbol_dirs, ".png")
 
     def load(self, image: Path) -> Any:
         """Return a gray image."""

@@ -68,15 +68,15 @@ def rgb_to_grayscale(img: flow.Tensor, num_output_channels: int = 1) -> flow.Ten
     """Return the brightness of each pixel; see `functional.rgb_to_grayscale`."""
     if num_output_channels not in (1, 3):
         raise ValueError(f"num_output_channels should be 1 or 3, got {num_output_channels}")
-    luminance = img
+    grayscale = img
     if _check_channels(img) == 3:
         red, green, blue = (
             part * weight for part, weight in zip(_channels(img), _RGB_WEIGHTS, strict=True)
         )
-        luminance = (red + green + blue).to(img.dtype)
+        grayscale = (red + green + blue).to(img.dtype)
     if num_output_channels == 3:
-        return luminance.expand(*img.shape[:-3], 3, *img.shape[-2:])
-    return luminance
+        return grayscale.expand(*img.shape[:-3], 3, *img.shape[-2:])
+    return grayscale
 
 
 def _channels(img: flow.Tensor) -> tuple[flow.Tensor, ...]:
@@ -94,8 +94,8 @@ def adjust_contrast(img: flow.Tensor, contrast_factor: float) -> flow.Tensor:
     """Return the image between its mean gray and itself; see `functional.adjust_contrast`."""
     _check_factor("contrast_factor", contrast_factor)
     _check_channels(img)
-    luminance = rgb_to_grayscale(img)
-    numbers = luminance if img.dtype.is_floating_point else luminance.to(flow.float32)
+    grayscale = rgb_to_grayscale(img)
+    numbers = grayscale if img.dtype.is_floating_point else grayscale.to(flow.float32)
     return _interpolate_images(img, numbers.mean(dim=(-3, -2, -1), keepdim=True), contrast_factor)
 
 

@@ -134,10 +134,10 @@ def _colors(colors: Colors, count: int) -> list[tuple[int, int, int]]:
     if colors is None:
         # Hues that are far apart however many there are: steps of the golden section.
         return [_from_hue(index * 0.618 % 1) for index in range(count)]
-    colors_of_things = [colors] * count if isinstance(colors, str | tuple) else list(colors)
-    if len(colors_of_things) < count:
-        raise ValueError(f"there are {count} things to draw, but {len(colors_of_things)} colors")
-    return [_numbers(color) for color in colors_of_things[:count]]
+    color_list = [colors] * count if isinstance(colors, str | tuple) else list(colors)
+    if len(color_list) < count:
+        raise ValueError(f"there are {count} things to draw, but {len(color_list)} colors")
+    return [_numbers(color) for color in color_list[:count]]
 
 
 def _numbers(color: Any) -> tuple[int, int, int]:

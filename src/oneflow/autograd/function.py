@@ -80,8 +80,8 @@ class FunctionCtx:
         saved = self._saved_for_forward if is_for_forward else self._saved
         if saved is None:
             raise RuntimeError(SECOND_BACKWARD)
-        restored = [None if tensor is None else tensor.restore(self) for tensor in saved]
-        return tuple(cast(list[Tensor], restored))
+        tensors = [None if tensor is None else tensor.restore(self) for tensor in saved]
+        return tuple(cast(list[Tensor], tensors))
 
     saved_variables = saved_tensors
 

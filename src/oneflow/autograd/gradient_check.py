@@ -118,12 +118,12 @@ def _difference(
     points = [inputs[position] for position in positions]
     grads, repeated = (derivatives(outputs, points, weights, hooks=True) for _ in range(2))
     plain = [weight.detach().numpy() for weight in weights]
-    for position, gradient, second in zip(positions, grads, repeated, strict=True):
-        first, again = gradient.detach().numpy(), second.detach().numpy()
-        if not np.allclose(first, again, 0, nondet_tol, equal_nan=True):
+    for position, gradient, repeat in zip(positions, grads, repeated, strict=True):
+        first, second = gradient.detach().numpy(), repeat.detach().numpy()
+        if not np.allclose(first, second, 0, nondet_tol, equal_nan=True):
             return (
                 f"a second backward pass gives another gradient of input {position}:\n"
-                f"first: {first}\nsecond: {again}"
+                f"first: {first}\nsecond: {second}"
             )
         expected = _numerical(func, inputs, position, plain, eps)
         if not np.allclose(first, expected, rtol, atol, equal_nan=True):

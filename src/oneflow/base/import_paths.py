@@ -142,9 +142,9 @@ class PathFinder(MetaPathFinder, Loader):
             raise ModuleNotFoundError(f"No module named {fullname!r}: {hint}", name=fullname)
         if self not in sys.meta_path:  # another finder stands for it, and asks those behind itself
             return None
-        behind = sys.meta_path[sys.meta_path.index(self) + 1 :]
-        finders = [finder for finder in behind if hasattr(finder, "find_spec")]
-        specs = (finder.find_spec(fullname, path, target) for finder in finders)
+        remaining = sys.meta_path[sys.meta_path.index(self) + 1 :]
+        candidates = [finder for finder in remaining if hasattr(finder, "find_spec")]
+        specs = (finder.find_spec(fullname, path, target) for finder in candidates)
         spec = next((spec for spec in specs if spec is not None), None)
         error = failed_import(fullname, _modules_below(fullname.rpartition(".")[0]))
         if spec is None and error is not None:

@@ -23,12 +23,12 @@ class OldModule(NamedTuple):
 
     def imports(self) -> list[tuple[str, str, str]]:
         """The names as triples: module of a room, name there, public name."""
-        triples: list[tuple[str, str, str]] = []
+        entries: list[tuple[str, str, str]] = []
         for module, names in self.names.items():
             for entry in names.split():
                 public, _, name = entry.partition("=")
-                triples.append((module, name or public, public))
-        return triples
+                entries.append((module, name or public, public))
+        return entries
 
     def public_names(self) -> list[str]:
         """The names in order; `__getattr__` gives a module others."""

@@ -118,8 +118,8 @@ class Placement:
         """
         if not is_planning():
             return self._device_mesh
-        absent = planning_devices()
-        return self._mesh_of(list(absent[: self.size])) if absent else self._planning_mesh
+        missing = planning_devices()
+        return self._mesh_of(list(missing[: self.size])) if missing else self._planning_mesh
 
     @functools.cached_property
     def _device_mesh(self) -> jax.sharding.Mesh:

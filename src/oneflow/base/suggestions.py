@@ -22,7 +22,7 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     folded = name.casefold()
     # A wrong letter is much of a short name.
     close = sorted(
-        (letters for letters in by_letters if _is_one_slip(folded, letters)),
+        (letters for letters in by_letters if _is_one_typo(folded, letters)),
         key=lambda letters: letters[:1] != folded[:1],
     )
     close += difflib.get_close_matches(folded, by_letters, n=3, cutoff=0.7)
@@ -30,15 +30,15 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(map(repr, names))}?" if names else ""
 
 
-def _is_one_slip(one: str, other: str) -> bool:
+def _is_one_typo(one: str, other: str) -> bool:
     """Return True if names differ by one letter too many, too few or wrong, or by two exchanged."""
     shorter = min(len(one), len(other))
     if shorter < 2:
         return False
     same = next((i for i in range(shorter) if one[i] != other[i]), shorter)
     one, other = one[same:], other[same:]
-    exchanged = one[1::-1] + one[2:]
-    return other in (one[1:], exchanged) or other[1:] in (one, one[1:])
+    swapped = one[1::-1] + one[2:]
+    return other in (one[1:], swapped) or other[1:] in (one, one[1:])
 
 
 class UnknownAttributeError(AttributeError):

@@ -149,23 +149,23 @@ def _run(
     batch_first: bool,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     directions = 2 if bidirectional else 1
-    projected = mode == "LSTM" and states[0].shape[-1] != states[1].shape[-1]
-    count = (4 if has_biases else 2) + projected
+    has_projection = mode == "LSTM" and states[0].shape[-1] != states[1].shape[-1]
+    count = (4 if has_biases else 2) + has_projection
     if len(params) != num_layers * directions * count:
         raise RuntimeError(
             f"`params` must have {count} tensors for each of {num_layers} layers and {directions} "
             f"directions, got {len(params)}"
         )
-    pieces = [params[start : start + count] for start in range(0, len(params), count)]
-    weights = [_weights(piece, has_biases) for piece in pieces]
+    parts = [params[start : start + count] for start in range(0, len(params), count)]
+    weights = [_weights(part, has_biases) for part in parts]
     layers = [weights[start : start + directions] for start in range(0, len(weights), directions)]
     x = input.transpose(0, 1) if batch_first else input
     outputs, last = run_layers(mode, x, states, layers, dropout if train else 0.0)
     return outputs.transpose(0, 1) if batch_first else outputs, last
 
 
-def _weights(piece: Sequence[Tensor], has_biases: bool) -> Weights:
+def _weights(part: Sequence[Tensor], has_biases: bool) -> Weights:
     """The parameters of one layer in one direction."""
     if has_biases:
-        return Weights(*piece)
-    return Weights(*piece[:2], projection=piece[2] if len(piece) > 2 else None)
+        return Weights(*part)
+    return Weights(*part[:2], projection=part[2] if len(part) > 2 else None)

@@ -92,7 +92,7 @@ def load_like(folder: Path, variables: Mapping[str, Tensor]) -> dict[str, Tensor
         RuntimeError: it is damaged, or nothing that OneFlow saved.
     """
     with load_errors(folder, "it is damaged or not one that OneFlow saved"):
-        if not any((subfolder / DATA).is_file() for subfolder in folder.iterdir()):
+        if not any((child / DATA).is_file() for child in folder.iterdir()):
             raise ValueError(f"it has no folders with `{DATA}`")
         return {
             name: _read_tensor(folder / name, CPU)
@@ -124,7 +124,7 @@ def _table(read: Callable[[str], Tensor]) -> dict[tuple[str, str], Any]:
 
 
 def _read_variables(folder: Path, device: Device) -> dict[str, Tensor]:
-    names = sorted(subfolder.name for subfolder in folder.iterdir() if (subfolder / META).is_file())
+    names = sorted(child.name for child in folder.iterdir() if (child / META).is_file())
     if not names:
         raise ValueError(f"it has no `{_PICKLE}` and no folders with `{META}` and `{DATA}`")
     return {name: _read_tensor(folder / name, device) for name in names}

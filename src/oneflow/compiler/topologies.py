@@ -74,7 +74,7 @@ def _is_installed(package: str) -> bool:
 
 
 @functools.cache
-def absent_devices(chip: Chip, count: int) -> tuple[Any, ...]:
+def missing_devices(chip: Chip, count: int) -> tuple[Any, ...]:
     """Devices of a kind, for which programs can be compiled and not run.
 
     Args:
@@ -125,9 +125,9 @@ def _tpus(chip: Chip, count: int) -> Any:
 def _find_cuda_tools() -> None:
     """Let XLA find NVIDIA's assembler in its Python package; there is no GPU to tune for."""
     package = importlib.util.find_spec("nvidia")
-    directories = (package.submodule_search_locations if package else None) or ()
+    locations = (package.submodule_search_locations if package else None) or ()
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_gpu_autotune_level=0"
-    for folder in (Path(location) / "cuda_nvcc" for location in directories):
+    for folder in (Path(location) / "cuda_nvcc" for location in locations):
         if folder.is_dir():
             os.environ["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
             flags += f" --xla_gpu_cuda_data_dir={folder}"
@@ -139,7 +139,7 @@ def _find_cuda_tools() -> None:
 def compiling_for(chip: Chip, count: int) -> Iterator[tuple[Any, ...]]:
     """Context manager: within `planning`, programs on placements are compiled for a chip."""
     before = planning_devices()
-    devices = absent_devices(chip, count)
+    devices = missing_devices(chip, count)
     set_planning_devices(devices)
     try:
         # Programs for absent devices cannot be read back from the cache: JAX would warn of each.

@@ -31,7 +31,7 @@ _connected: set[Hashable] = set()
 _run_before: dict[tuple[tuple[int, ...], str], set[Hashable]] = defaultdict(set)
 _MAX_PROGRAMS = 1 << 14
 # Held from the record of a program to its launch; signal handlers that run within may launch too.
-_launching = threading.RLock()
+_launch_lock = threading.RLock()
 # The value to wait for until the program that runs on CPUs, if any, is over.
 _end: jax.Array | None = None
 _agent: Agent | None = None
@@ -65,7 +65,7 @@ def launch_collective(
         The arrays that `run` returns.
     """
     global _end
-    with _launching:
+    with _launch_lock:
         if type == "cpu" and _end is not None:
             jax.block_until_ready(_end)
             _end = None

@@ -116,8 +116,8 @@ class WorkerPool:
         with packed.message.in_one_file():
             for writer in self._writers:
                 writer.put(packed.message)
-            replies = [self._first_answer(number) for number in range(len(self._processes))]
-        return next(filter(None, replies), None)
+            errors = [self._first_answer(number) for number in range(len(self._processes))]
+        return next(filter(None, errors), None)
 
     def _first_answer(self, number: int) -> worker.Failure | None:
         try:

@@ -197,23 +197,21 @@ class _Walk:
 
 def _leading_to(targets: set[Node], roots: Sequence[Node]) -> dict[Node, bool]:
     """Map each node that `roots` lead to, to whether it leads to one of `targets`."""
-    reaches_target: dict[Node, bool] = {}
+    has_path: dict[Node, bool] = {}
     stack = list(roots)
     while stack:
         node = stack[-1]
-        if node in reaches_target:
+        if node in has_path:
             stack.pop()
             continue
         parents = [edge[0] for edge in node.edges]
-        unknown = [parent for parent in parents if parent not in reaches_target]
+        unknown = [parent for parent in parents if parent not in has_path]
         if unknown:
             stack.extend(unknown)
             continue
-        reaches_target[node] = any(
-            parent in targets or reaches_target[parent] for parent in parents
-        )
+        has_path[node] = any(parent in targets or has_path[parent] for parent in parents)
         stack.pop()
-    return reaches_target
+    return has_path
 
 
 def _check_nan(node: Node, results: Sequence[Value | None]) -> None:

@@ -150,8 +150,8 @@ class SeededCall(GlobalCall):
         values = list(operands)
         seed = values[self.position]
         is_captured = type(seed) is CapturedNumber
-        agree = CapturedNumber.with_ranks if is_captured else FIRST_SEED.value
-        values[self.position] = agree(seed, self.ranks)
+        synchronize = CapturedNumber.with_ranks if is_captured else FIRST_SEED.value
+        values[self.position] = synchronize(seed, self.ranks)
         return super().record(tuple(values))
 
 

@@ -22,11 +22,11 @@ class AttributeGuards:
 
     def __init__(self, attributes: Iterable[Attribute], dicts: Iterable[dict[Any, Any]]) -> None:
         attributes, dicts = list(attributes), list(dicts)
-        is_versioned = [isinstance(owner, CountedDict) for owner, _, _ in attributes]
+        has_version = [isinstance(owner, CountedDict) for owner, _, _ in attributes]
         self._counted = _Content(
             [
                 attribute
-                for attribute, counts in zip(attributes, is_versioned, strict=True)
+                for attribute, counts in zip(attributes, has_version, strict=True)
                 if counts
             ],
             [members for members in dicts if isinstance(members, CountedDict)],
@@ -34,12 +34,12 @@ class AttributeGuards:
         self._others = _Content(
             [
                 attribute
-                for attribute, counts in zip(attributes, is_versioned, strict=True)
+                for attribute, counts in zip(attributes, has_version, strict=True)
                 if not counts
             ],
             [members for members in dicts if not isinstance(members, CountedDict)],
         )
-        self._has_others = any(not counts for counts in is_versioned) or any(
+        self._has_others = any(not counts for counts in has_version) or any(
             not isinstance(members, CountedDict) for members in dicts
         )
         self._seen = -1

@@ -16,7 +16,7 @@ from oneflow.tensor.tensor import Tensor
 
 _NAMES = ("name", "name_prefix")
 # Methods of modules and of their containers that give modules.
-_MODULE_RETURNING = frozenset(
+_RETURN_MODULE = frozenset(
     {
         *("modules", "named_modules", "children", "named_children", "get_submodule"),
         *("values", "items", "get", "pop"),
@@ -165,7 +165,7 @@ class Block:
             prefix, dot, suffix = self._blocks.path_of(self.origin).rpartition(".")
             return suffix if name == "name" else prefix + dot
         value = getattr(self.origin, name)
-        if name in _MODULE_RETURNING and isinstance(value, MethodType):
+        if name in _RETURN_MODULE and isinstance(value, MethodType):
             return lambda *args, **kwargs: self._blocks.shown(value(*args, **kwargs))
         return self._blocks.shown(value)
 

@@ -364,11 +364,11 @@ class _Capture:
         recorder, variables, steps = self._recorder, self._variables, self._scope.optimizer_steps
         updates, written = variables.updates(), self._written_arguments()
         gradients = self._gradients(set().union(*(step.tensors for step in steps)))
-        stand_ins: dict[int, Any] = {id(tensor): i for i, tensor in enumerate(self._placeholders)}
-        stand_ins |= {id(variable.tensor): variable.tensor for variable in variables}
-        returned = tuple([stand_ins.get(id(result), result._value.spec) for result in results])
+        aliases: dict[int, Any] = {id(tensor): i for i, tensor in enumerate(self._placeholders)}
+        aliases |= {id(variable.tensor): variable.tensor for variable in variables}
+        returned = tuple([aliases.get(id(result), result._value.spec) for result in results])
         values = [value for _, value in (*updates, *written, *gradients)]
-        values += [unwrap(result) for result in results if id(result) not in stand_ins]
+        values += [unwrap(result) for result in results if id(result) not in aliases]
         outputs = [recorder.reference(value) for value in values]
         program = program_from_key(recorder.key, outputs, dict(enumerate(recorder.specs)))
         assigned = [(recorder.reference(new), ~variable.input) for variable, new in updates]

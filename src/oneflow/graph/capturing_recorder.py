@@ -203,7 +203,7 @@ def capturing(recorder: CapturingRecorder) -> Iterator[None]:
     """
     flush_all("graph")
     before = current.recorder, current.capture, current.pinned
-    recorders_before = dict(current.recorders)
+    previous = dict(current.recorders)
     others: list[_OtherDeviceRecorder] = []
 
     def recorder_of(device: Device | Placement) -> Recorder:
@@ -225,5 +225,5 @@ def capturing(recorder: CapturingRecorder) -> Iterator[None]:
     finally:
         recorder.close()
         current.recorders.clear()
-        current.recorders.update(recorders_before)
+        current.recorders.update(previous)
         current.recorder, current.capture, current.pinned = before

@@ -133,17 +133,17 @@ class GraphVariables:
 
     def _check_alone(self, name: str, tensor: Tensor) -> None:
         """Refuse a tensor that has elements in common with a variable."""
-        twin = wrap(unwrap(tensor))
-        twin._family, twin._chain, twin._seen = tensor._family, tensor._chain, tensor._seen
+        alias = wrap(unwrap(tensor))
+        alias._family, alias._chain, alias._seen = tensor._family, tensor._chain, tensor._seen
         start, end = byte_range(tensor)
         ranges = self._storages.setdefault(id(tensor._family.storage), [])
         for first, last, other, other_name in ranges:
-            if first < end and start < last and share_elements(twin, other):
+            if first < end and start < last and share_elements(alias, other):
                 raise RuntimeError(
                     f"{self._recorder.graph_name}: `{other_name}` and `{name}` share memory; make "
                     "one of them a view inside `forward`, or assign the same tensor to both names"
                 )
-        ranges.append((start, end, twin, name))
+        ranges.append((start, end, alias, name))
 
     def updates(self) -> list[tuple[GraphVariable, Value]]:
         """The variables that `build` changed, with their new values.

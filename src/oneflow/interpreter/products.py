@@ -69,7 +69,7 @@ def _conv_general_dilated(equation: Any) -> Callable:
     def convolve(image: Any, kernel: Any) -> Any:
         x = image.transpose(image_order).astype(dtype, copy=False)
         k = kernel.transpose(kernel_order).astype(dtype, copy=False)
-        if can_transpose and (is_dilated or _has_few_places(x, k)):
+        if can_transpose and (is_dilated or _is_small(x, k)):
             space = [shape[dim] for dim in numbers.out_spec[2:]]
             product = _transposed(x, k, groups, params, space)
         elif batch_groups > 1:
@@ -105,10 +105,10 @@ def _grouped(
     return product.reshape(batch, groups * outer, *space)
 
 
-def _has_few_places(x: Any, kernel: Any) -> bool:
+def _is_small(x: Any, kernel: Any) -> bool:
     """Return whether an adjoint has so few elements per feature that a copied kernel costs more."""
-    has_few = x.size < x.shape[1] * kernel.shape[1]
-    return has_few and _of_adjoint(kernel).swapaxes(0, 1).flags.c_contiguous
+    is_small = x.size < x.shape[1] * kernel.shape[1]
+    return is_small and _of_adjoint(kernel).swapaxes(0, 1).flags.c_contiguous
 
 
 def _of_adjoint(kernel: Any) -> Any:

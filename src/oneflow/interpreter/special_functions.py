@@ -42,8 +42,8 @@ _DIGAMMA_STEPS = 10
 def _special_function(equation: Any) -> Callable:
     name, dtype = equation.primitive.name, dtype_of(equation.outvars[0])
     wide = np.dtype(np.float32) if is_half(dtype) else dtype
-    is_precise = wide == np.float32 or name in _EXACT_WITHOUT_SCIPY
-    without_scipy = _WITHOUT_SCIPY.get(name) if is_precise else None
+    is_exact = wide == np.float32 or name in _EXACT_WITHOUT_SCIPY
+    without_scipy = _WITHOUT_SCIPY.get(name) if is_exact else None
     is_exception, value = _EXCEPTIONS.get(name, (None, 0.0))
 
     def compute(*operands: Any) -> Any:

@@ -149,9 +149,9 @@ class _ArrayCall:
         # It is no part of what is differentiated.
         arrays = [lax.stop_gradient(array) for array in arrays]
         recording = record(self._on_tensors, specs_of(arrays), self._name)
-        for operator, is_refused, value in recording.failures(arrays, seed):
+        for operator, is_invalid, value in recording.failures(arrays, seed):
             text = f"`{operator}` in `{self._name}` refuses the value {{value}}"
-            checkify.check(jnp.logical_not(is_refused), text, value=value)
+            checkify.check(jnp.logical_not(is_invalid), text, value=value)
 
     def _on_tensors(self, tensors: list[Tensor]) -> list[Tensor]:
         leaves = list(self._leaves)

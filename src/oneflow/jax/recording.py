@@ -77,7 +77,7 @@ class Recording:
             operators[:] = [operation.primitive.name for operation, _ in checked]
             pairs = [operation.evaluate_check(*operands) for operation, operands in checked]
             of_setting = (lambda value: value) if wide else _narrow
-            return [array for refused, value in pairs for array in (refused, of_setting(value))]
+            return [array for invalid, value in pairs for array in (invalid, of_setting(value))]
 
         arrays = self._run(arguments, seed, (), evaluate_checks)
         return list(zip(operators, arrays[::2], arrays[1::2], strict=True))

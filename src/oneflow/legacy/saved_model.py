@@ -93,8 +93,8 @@ class SignatureBuilder:
         if not outputs:
             results = {f"output_{i}": i for i in range(len(graph.result_names))}
             outputs = {name: name for name in results}
-        for kind, lbns, allowed in (("argument", inputs, numbers), ("result", outputs, results)):
-            unknown = [lbn for lbn in lbns.values() if lbn not in allowed]
+        for kind, names, allowed in (("argument", inputs, numbers), ("result", outputs, results)):
+            unknown = [lbn for lbn in names.values() if lbn not in allowed]
             if unknown:
                 raise ValueError(
                     f"blob `{unknown[0]}` is no {kind} of job `{job.name}`; those are "

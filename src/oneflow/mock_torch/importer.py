@@ -22,7 +22,7 @@ from oneflow.base.program_name import ONEFLOW, PYTORCH, program_name, set_progra
 from oneflow.base.suggestions import UnknownAttributeError
 from oneflow.mock_torch.foreign_classes import watch_class_statements
 from oneflow.mock_torch.modules import MODULE_IN_PLACE
-from oneflow.mock_torch.paths import HOMES
+from oneflow.mock_torch.paths import ALIASES
 from oneflow.mock_torch.pickle_paths import pickle_by_path, pickle_names
 from oneflow.mock_torch.placeholder import Placeholder, is_lookup_by_name, placeholder_for
 from oneflow.mock_torch.positional_order import order_functions
@@ -113,7 +113,7 @@ class ModuleWrapper(ModuleType):
 
     def __dir__(self) -> list[str]:
         names = {name for source in self._modules for name in dir(source)}
-        return sorted(names | HOMES.get(self.__name__, {}).keys())
+        return sorted(names | ALIASES.get(self.__name__, {}).keys())
 
 
 def _is_oneflow(module: ModuleType) -> bool:
@@ -239,8 +239,8 @@ class OneflowImporter(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Take the names that are found elsewhere; the module of `oneflow` has been imported."""
-        for name, (home, name_there) in HOMES.get(module.__name__, {}).items():
-            vars(module)[name] = getattr(importlib.import_module(home), name_there)
+        for name, (home, home_name) in ALIASES.get(module.__name__, {}).items():
+            vars(module)[name] = getattr(importlib.import_module(home), home_name)
 
     def switch(self, enabled: bool) -> bool:
         """Choose what ``import torch`` means from now on; returns what it meant before."""
@@ -307,7 +307,7 @@ def _modules_of(name: str) -> tuple[ModuleType | None, ModuleType | None]:
 
 
 def _exists(name: str) -> bool:
-    return name in HOMES or any(module is not None for module in _modules_of(name))
+    return name in ALIASES or any(module is not None for module in _modules_of(name))
 
 
 def _module(name: str) -> ModuleType | None:

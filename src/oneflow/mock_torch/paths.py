@@ -289,8 +289,8 @@ _ROWS = (
 )
 
 # The module that has a name, and the name there, by module and name of PyTorch.
-HOMES: dict[str, dict[str, tuple[str, str]]] = {}
+ALIASES: dict[str, dict[str, tuple[str, str]]] = {}
 for _module, _home, _names in _ROWS:
     for _entry in _names.split():
         _name, _, _other = _entry.partition("=")
-        HOMES.setdefault(_module, {})[_name] = _home, _other or _name
+        ALIASES.setdefault(_module, {})[_name] = _home, _other or _name

@@ -80,10 +80,10 @@ def _is_imported_by_name(function: Callable[..., Any]) -> bool:
     if f"{function.__module__}.".startswith(f"{_PACKAGE}torch."):
         return True
     try:
-        there = operator.attrgetter(function.__qualname__)(sys.modules[function.__module__])
+        target = operator.attrgetter(function.__qualname__)(sys.modules[function.__module__])
     except (AttributeError, KeyError):
         return False
-    return there is function
+    return target is function
 
 
 sys.meta_path.append(_PathFinder())

@@ -407,11 +407,11 @@ def reshape(function: Callable[..., Any], input: Any, *sizes: Any) -> NestedTens
     places = [d for d, size in enumerate(flat) if isinstance(size, RaggedSize)]
     unknown = [d for d, size in enumerate(flat) if d and isinstance(size, int) and size == -1]
     place = (places or unknown or [parts.ragged_dim])[0]
-    shapes = tuple(_viewed(shape, flat[1:], parts) for shape in parts.shapes)
+    shapes = tuple(_as_view(shape, flat[1:], parts) for shape in parts.shapes)
     return nested(parts.changed(parts.values, shapes, place))
 
 
-def _viewed(shape: Sequence[int], sizes: Sequence[Any], parts: Parts) -> tuple[int, ...]:
+def _as_view(shape: Sequence[int], sizes: Sequence[Any], parts: Parts) -> tuple[int, ...]:
     """The shape of a component whose sizes are given, kept, or one of them computed."""
     length = shape[parts.ragged_dim - 1]
     lengths = [length if isinstance(size, RaggedSize) else int(size) for size in sizes]

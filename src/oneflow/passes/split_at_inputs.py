@@ -31,12 +31,12 @@ def split_at_inputs(program: Program, inputs: Collection[int], outputs: int) -> 
         outputs: the number of first outputs that do not depend on them.
     """
     program = eliminate_dead_code(program)
-    changing = set(inputs)
+    varying = set(inputs)
     independent, dependent = [], []
     for instruction in program.instructions:
-        is_dependent = not changing.isdisjoint(instruction.operands)
+        is_dependent = not varying.isdisjoint(instruction.operands)
         (dependent if is_dependent else independent).append(instruction)
-        changing.update(instruction.results if is_dependent else ())
+        varying.update(instruction.results if is_dependent else ())
     computed = {number for instruction in independent for number in instruction.results}
     read = {number for instruction in dependent for number in instruction.operands} | set(
         program.outputs[outputs:]
@@ -60,15 +60,17 @@ def _with_numbers(
     count = len(program.inputs)
     scalars = range(count, count + len(program.scalars))
     new = {old: number for number, old in enumerate((*inputs, *scalars))}
-    renumbered = []
+    instructions = []
     for instruction in instructions:
         operands = tuple([new[number] for number in instruction.operands])
         results = range(len(new), len(new) + len(instruction.results))
         new.update(zip(instruction.results, results, strict=True))
-        renumbered.append(Instruction(instruction.operation, operands, results, instruction.scope))
+        instructions.append(
+            Instruction(instruction.operation, operands, results, instruction.scope)
+        )
     return Program(
         tuple([specs[number] for number in inputs]),
         program.scalars,
-        tuple(renumbered),
+        tuple(instructions),
         tuple([new[number] for number in outputs]),
     )

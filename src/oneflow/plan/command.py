@@ -19,7 +19,7 @@ from oneflow.base.device import DEVICE_TYPES, set_cpu_devices
 from oneflow.base.placement import Placement
 from oneflow.base.suggestions import did_you_mean
 from oneflow.base.units import bytes_text
-from oneflow.compiler.topologies import absent_devices
+from oneflow.compiler.topologies import missing_devices
 from oneflow.plan.chip_file import register_chips
 from oneflow.plan.comparison import alternatives, compare, comparison_text, performance_text
 from oneflow.plan.plan import Plan, plan_graph
@@ -192,7 +192,7 @@ def _chip_of(name: str, hierarchy: tuple[int, ...], compile: bool) -> Chip:
     if chip.type == "cuda" and hierarchy[1:] and hierarchy[-1] < chip.node_size:
         chip = replace(chip, node_size=hierarchy[-1])
     if compile:
-        absent_devices(chip, math.prod(hierarchy))
+        missing_devices(chip, math.prod(hierarchy))
     return chip
 
 

@@ -100,8 +100,8 @@ def contents_of(step: StepProgram, compile: bool = True, chip: Chip | None = Non
         chip: the kind of the devices.
     """
     xla_skip_reason = _xla_skip_reason(step, compile, chip)
-    asks_xla = not xla_skip_reason
-    costs = (_pipeline_costs if step.pipeline else _costs)(step, asks_xla, chip)
+    needs_xla = not xla_skip_reason
+    costs = (_pipeline_costs if step.pipeline else _costs)(step, needs_xla, chip)
     stage = costs.pipeline.largest_stage.placement if costs.pipeline else None
     return PlanContents(
         step.name,
@@ -130,7 +130,7 @@ class _Costs:
     pipeline: PipelinePlan | None = None
 
 
-def _costs(step: StepProgram, asks_xla: bool, chip: Chip | None) -> _Costs:
+def _costs(step: StepProgram, needs_xla: bool, chip: Chip | None) -> _Costs:
     """The costs of a step on one placement."""
     program = step.cse_program
     model = CostEstimate(
@@ -140,7 +140,7 @@ def _costs(step: StepProgram, asks_xla: bool, chip: Chip | None) -> _Costs:
         tuple(sum_collectives(program)),
     )
     seconds = program_seconds(program, chip or chip_of_type(step.placement.type))
-    if not asks_xla:
+    if not needs_xla:
         return _Costs(model, seconds, None, None)
     executable = compiled(step.executable, step.placement.size, chip)
     xla = CostEstimate(
@@ -152,11 +152,11 @@ def _costs(step: StepProgram, asks_xla: bool, chip: Chip | None) -> _Costs:
     return _Costs(model, seconds, xla, executable.work)
 
 
-def _pipeline_costs(step: StepProgram, asks_xla: bool, chip: Chip | None) -> _Costs:
+def _pipeline_costs(step: StepProgram, needs_xla: bool, chip: Chip | None) -> _Costs:
     """The costs of a step on several placements."""
     assert step.pipeline is not None
     kind = chip or chip_of_type(step.placement.type)
-    compile = functools.partial(compiled, chip=chip) if asks_xla else None
+    compile = functools.partial(compiled, chip=chip) if needs_xla else None
     plan = plan_pipeline(step.pipeline, kind, compile)
     return _Costs(plan.model(), plan.parts, plan.xla(), plan.largest_stage.work, plan)
 

@@ -105,11 +105,11 @@ def _pairs(input: int, kernel: int, output: int, fields: Mapping[str, str], numb
     def field(name: str, default: str) -> str:
         return fields[name].split("x")[number] if name in fields else default
 
-    stride, spread = int(field("stride", "1")), int(field("lhs_dilate", "1"))
+    stride, dilation = int(field("stride", "1")), int(field("lhs_dilate", "1"))
     step, low = int(field("rhs_dilate", "1")), int(field("pad", "0_0").split("_")[0])
     positions = np.arange(output)[:, None] * stride + np.arange(kernel)[None, :] * step - low
-    is_inside = (positions >= 0) & (positions <= (input - 1) * spread)
-    return int((is_inside & (positions % spread == 0)).sum())
+    is_inside = (positions >= 0) & (positions <= (input - 1) * dilation)
+    return int((is_inside & (positions % dilation == 0)).sum())
 
 
 def _cudnn_attention_flops(

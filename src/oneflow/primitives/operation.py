@@ -73,7 +73,7 @@ class Operation:
         self.in_specs = in_specs
         self.is_scalar = is_scalar
         self.signature: Signature | None = None
-        primitive.raise_refusal(self.device.type, in_specs)
+        primitive.raise_unsupported(self.device.type, in_specs)
         inferred, self.trace = infer(primitive, self.attributes, in_specs, self.device)
         self.single = not isinstance(inferred, tuple)
         self.out_specs = inferred if isinstance(inferred, tuple) else (inferred,)

@@ -215,7 +215,7 @@ class Primitive:
         self.refusals[platform] = reason
         return self
 
-    def raise_refusal(self, platform: str, in_specs: tuple) -> None:
+    def raise_unsupported(self, platform: str, in_specs: tuple) -> None:
         """Raise an error if it cannot be computed on a platform.
 
         Raises:

@@ -65,7 +65,7 @@ class Rollback:
 
 
 # Held while a thread takes what another one has recorded, and by who changes what it takes.
-_TAKING = threading.RLock()
+_CHANGE_LOCK = threading.RLock()
 
 
 class Recorder(ABC):
@@ -287,7 +287,7 @@ class Recorder(ABC):
         if self.checked or self.guarded:
             if old.recorder is not self:
                 old.read()
-            with _TAKING:
+            with _CHANGE_LOCK:
                 if not self.closed:
                     self._note_checked_replacement(new, old, invalidate)
             return
@@ -341,7 +341,7 @@ class Recorder(ABC):
         It may be appending one to the lists that it has found here: others take their place, with
         the instructions that are complete.
         """
-        with _TAKING:
+        with _CHANGE_LOCK:
             self.closed = True
             end = self.taken = self.end
             self.end = -1
@@ -360,7 +360,7 @@ class Recorder(ABC):
 
     def _is_taken(self, position: int) -> bool:
         """Test if another thread took the instruction whose output has that position."""
-        with _TAKING:
+        with _CHANGE_LOCK:
             self.end = -1
             return position < self.taken
 

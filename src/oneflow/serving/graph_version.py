@@ -13,7 +13,7 @@ import numpy as np
 from oneflow.serving.batching import Batcher, BatchingOptions, PendingRequest
 from oneflow.serving.errors import ErrorKind, RequestError
 from oneflow.serving.generation import GenerationRequest
-from oneflow.serving.model_config import complete_config, has_batching, has_numbered_tensors
+from oneflow.serving.model_config import complete_config, has_batching, has_indexed_tensors
 from oneflow.serving.model_graph import ModelGraph
 from oneflow.serving.model_version import ModelVersion
 
@@ -34,7 +34,7 @@ def load_graph(folder: Path, name: str, config: Any) -> tuple[ModelGraph, Any]:
         RuntimeError: the graph is damaged, or was saved for another kind of device.
     """
     graph = ModelGraph(folder, config.max_batch_size if has_batching(config) else None)
-    if has_numbered_tensors(config):
+    if has_indexed_tensors(config):
         graph.number_tensors()
     complete = complete_config(config, name, graph)
     graph.warm_up()

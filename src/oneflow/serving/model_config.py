@@ -77,7 +77,7 @@ def has_batching(config: Any) -> bool:
     return bool(config.max_batch_size or config.input)
 
 
-def has_numbered_tensors(config: Any) -> bool:
+def has_indexed_tensors(config: Any) -> bool:
     """Return true if what is listed of inputs and outputs is called by places, as ``INPUT_0``."""
     names = [
         (kind, fields)

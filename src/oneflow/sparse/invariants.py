@@ -84,9 +84,9 @@ def _places(parts: Parts, starts: np.ndarray, others: np.ndarray) -> np.ndarray:
 def _is_sorted(places: np.ndarray) -> bool:
     """Test if each column is above the one before, first row first."""
     before, after = places[:, :-1], places[:, 1:]
-    differs = before != after
-    if not differs.any(0).all():
+    changed = before != after
+    if not changed.any(0).all():
         return False
-    row = differs.argmax(0)
+    row = changed.argmax(0)
     column = np.arange(row.size)
     return bool((before[row, column] < after[row, column]).all())

@@ -41,16 +41,16 @@ def argument_error(
     parameters = parameters_of(body)
     values = {**dict(zip(parameters.positional, args, strict=False)), **kwargs}
     asked = getattr(error, "obj", _MISSING)
-    refused = [*_refused(body.__annotations__, parameters.names, values, asked)]
+    invalid = [*_invalid(body.__annotations__, parameters.names, values, asked)]
     if isinstance(error, TypeError):
         # Arrays and numbers are operands of many functions: the error may be about another.
-        refused = [
-            entry for entry in refused if not hasattr(entry[2], "dtype") and not _is_number(entry)
+        invalid = [
+            entry for entry in invalid if not hasattr(entry[2], "dtype") and not _is_number(entry)
         ]
-        if any(f"`{argument}`" in str(error) for argument, *_ in refused):
+        if any(f"`{argument}`" in str(error) for argument, *_ in invalid):
             return None
-    refused.sort(key=lambda entry: (entry[2] is not asked, _is_number(entry)))
-    return not_a_tensor(name, *refused[0]) if refused else None
+    invalid.sort(key=lambda entry: (entry[2] is not asked, _is_number(entry)))
+    return not_a_tensor(name, *invalid[0]) if invalid else None
 
 
 def raise_argument_error(
@@ -79,7 +79,7 @@ def _is_number(entry: tuple[str, int, Any, str]) -> bool:
     return isinstance(entry[2], _NUMBERS)
 
 
-def _refused(
+def _invalid(
     annotations: dict[str, Any], names: Sequence[str], values: dict[str, Any], asked: Any
 ) -> Iterator[tuple[str, int, Any, str]]:
     """Name, position and value of each argument that may not be what it is, and what it should be.

@@ -33,9 +33,9 @@ def deep_copy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
 
     Copies of tensors that share memory share memory with each other.
     """
-    memoized = memo.get(id(self))
-    if memoized is not None:
-        return memoized
+    cached = memo.get(id(self))
+    if cached is not None:
+        return cached
     result = memo[id(self)] = Tensor.__new__(Tensor)
     copy_memory(result, self, memo)
     if self.is_leaf:

@@ -249,11 +249,11 @@ def _is_promoted(operands: tuple, floating: bool) -> bool:
 
 # Operations on two operands that need no promotion, by the primitive, the spec of the first, and
 # the spec or type of the second.
-_UNPROMOTED: dict[tuple[Any, ...], Any] = {}
-OPERATION_TABLES.append(_UNPROMOTED)
+_NO_PROMOTION: dict[tuple[Any, ...], Any] = {}
+OPERATION_TABLES.append(_NO_PROMOTION)
 
 
-def call_unpromoted(primitive: Primitive, x: Tensor, y: Any) -> Tensor | None:
+def call_without_promotion(primitive: Primitive, x: Tensor, y: Any) -> Tensor | None:
     """Apply a primitive to a tensor and a tensor or number of its dtype; None if it has another."""
     value, other = x._value if x._family is None else unwrap(x), y
     if isinstance(y, Tensor):
@@ -261,13 +261,13 @@ def call_unpromoted(primitive: Primitive, x: Tensor, y: Any) -> Tensor | None:
         key = primitive, value.spec, other.spec
     else:
         key = primitive, value.spec, type(y)
-    operation = _UNPROMOTED.get(key)
+    operation = _NO_PROMOTION.get(key)
     if operation is None or CASTING:
         if not same_dtype(x, y):
             return None
         result = call_two(primitive, x, y)
         if not CASTING:
-            _UNPROMOTED[key] = cached_operation(primitive, (value, other), {})
+            _NO_PROMOTION[key] = cached_operation(primitive, (value, other), {})
         return result
     tensor = _new(Tensor)
     tensor._value = record(operation, (value, other))

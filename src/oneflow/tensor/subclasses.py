@@ -334,7 +334,7 @@ class _WithAttributes:
     __dict__ = vars(Tensor)["__dict__"]
 
 
-def _store_state_separately(cls: Any) -> None:
+def _separate_state(cls: Any) -> None:
     """Let `__dict__` of a subclass hold what users set, even if `Tensor` is not its first base."""
     dicts = (vars(kind) for kind in cls.__mro__ if "__dict__" in vars(kind))
     if next(dicts)["__dict__"] is not vars(Tensor)["__dict__"]:
@@ -344,7 +344,7 @@ def _store_state_separately(cls: Any) -> None:
 def prepare(cls: Any, **options: Any) -> None:
     """Give a new subclass methods that call its override, if it has one."""
     super(Tensor, cls).__init_subclass__(**options)
-    _store_state_separately(cls)
+    _separate_state(cls)
     if not has_override(cls):
         _PLAIN.add(cls)
         return

@@ -14,11 +14,11 @@ from oneflow.tuning.settings import Setting, is_on
 
 # Python's own thresholds, and what takes the place of the last one: collections of younger objects
 # for each full one.
-_USUAL, _RARE = ((700, 10, 10), (2000, 10, 10)), 100
+_DEFAULTS, _FULL_INTERVAL = ((700, 10, 10), (2000, 10, 10)), 100
 
 
 def collect_rarely() -> None:
     """Let Python collect all objects a tenth as often, unless the user has chosen how often."""
     thresholds = gc.get_threshold()
-    if thresholds in _USUAL and is_on(Setting.FULL_COLLECTIONS):
-        gc.set_threshold(*thresholds[:2], _RARE)
+    if thresholds in _DEFAULTS and is_on(Setting.FULL_COLLECTIONS):
+        gc.set_threshold(*thresholds[:2], _FULL_INTERVAL)

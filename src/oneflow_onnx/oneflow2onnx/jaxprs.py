@@ -147,7 +147,7 @@ def _scan(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list
 
     if isinstance(length, int) and (length <= _MAX_ITERATIONS or not xs):
         order = range(length - 1, -1, -1) if params["reverse"] else range(length)
-        return _unrolled(b, step, carry, xs, order)
+        return _unroll_scan(b, step, carry, xs, order)
     rows = [
         (
             merge([tuple(variable.aval.shape) for variable in same], "a shape"),
@@ -158,7 +158,7 @@ def _scan(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list
     return scan(b, carry, xs, rows, length, params["reverse"], step)
 
 
-def _unrolled(
+def _unroll_scan(
     b: GraphBuilder,
     step: Callable[[list[Ref]], list[Ref]],
     carry: list[Ref],

@@ -20,14 +20,14 @@ class Call:
         attributes: its attributes.
         operands: the values that it reads.
         results: types of what it makes.
-        makers: for values so far, the call that made each, and which of its results it is.
+        producer_calls: for values so far, the call that made each, and which of its results it is.
     """
 
     primitive: str
     attributes: Mapping[str, Any]
     operands: Sequence[Ref]
     results: Sequence[TracedValue]
-    makers: Mapping[Ref, tuple[Call, int]]
+    producer_calls: Mapping[Ref, tuple[Call, int]]
 
     @property
     def result(self) -> TracedValue:
@@ -38,9 +38,9 @@ class Call:
         """An attribute."""
         return self.attributes[name]
 
-    def made_by(self, ref: Ref, primitive: str) -> Call | None:
+    def producer_of(self, ref: Ref, primitive: str) -> Call | None:
         """The call that made a value, if it is one of that primitive."""
-        entry = self.makers.get(ref)
+        entry = self.producer_calls.get(ref)
         return entry[0] if entry is not None and entry[0].primitive == primitive else None
 
 

@@ -423,10 +423,8 @@ class Graph:
 
     def _insert(self, node: ir.Node) -> None:
         """Add a node after the last of those that make what it reads."""
-        producers = [input_.producer() for input_ in node.inputs if input_ is not None]
-        places = [
-            self.model.graph.index(producer) for producer in producers if producer is not None
-        ]
+        parents = [input_.producer() for input_ in node.inputs if input_ is not None]
+        places = [self.model.graph.index(producer) for producer in parents if producer is not None]
         if places:
             self.model.graph.insert_after(self.model.graph[max(places)], node)
         elif len(self.model.graph):

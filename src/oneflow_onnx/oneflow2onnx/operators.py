@@ -68,14 +68,14 @@ def transpose(b: GraphBuilder, x: Ref, perm: Sequence[int]) -> Ref:
     perm = list(perm)
     if perm == list(range(x.rank)):
         return x
-    before = _before_transposition(b, x, perm)
+    before = _before_transpose(b, x, perm)
     if before is not None:
         return before
     shape = tuple(x.shape[dim] for dim in perm)
     return b.op("Transpose", x, shape=shape, perm=perm)
 
 
-def _before_transposition(b: GraphBuilder, x: Ref, perm: list[int]) -> Ref | None:
+def _before_transpose(b: GraphBuilder, x: Ref, perm: list[int]) -> Ref | None:
     """`x` in another order where it was in that order before; None if it was not.
 
     So the transpositions around a layer for channels-last images cancel with those of the next one,
@@ -91,7 +91,7 @@ def _before_transposition(b: GraphBuilder, x: Ref, perm: list[int]) -> Ref | Non
         return source if [inner[dim] for dim in perm] == list(range(x.rank)) else None
     if name not in _BY_ELEMENT:
         return None
-    before = _before_transposition(b, source, perm)
+    before = _before_transpose(b, source, perm)
     return None if before is None else b.op(name, before, **attributes)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import onnx_ir as ir
 
-from oneflow_onnx.optimizer.rewriting import NodeRewriting, constant_of, made_by, replace
+from oneflow_onnx.optimizer.rewriting import NodeRewriting, constant_of, producer_of, replace
 from oneflow_onnx.optimizer.transposes import merge_transposes
 
 
@@ -22,7 +22,7 @@ class BackToBackOptimizer(NodeRewriting):
 
 def _join_reshapes(node: ir.Node) -> bool:
     """Drop the first of two reshapes, if the second copies no size of what it reshapes."""
-    first, shape = made_by(node.inputs[0], "Reshape"), constant_of(node.inputs[1])
+    first, shape = producer_of(node.inputs[0], "Reshape"), constant_of(node.inputs[1])
     copies = shape is None or (0 in shape and "allowzero" not in node.attributes)
     if first is None or copies:
         return False
@@ -32,7 +32,7 @@ def _join_reshapes(node: ir.Node) -> bool:
 
 def _join_casts(node: ir.Node) -> bool:
     """Drop the first of two casts, if it keeps every value."""
-    first = made_by(node.inputs[0], "Cast")
+    first = producer_of(node.inputs[0], "Cast")
     source = None if first is None else first.inputs[0]
     if first is None or source is None or source.dtype is None:
         return False
@@ -49,7 +49,7 @@ def _join_casts(node: ir.Node) -> bool:
 def _drop_pair(node: ir.Node) -> bool:
     """An Unsqueeze of the dimensions that a Squeeze removed, or the reverse, changes nothing."""
     other = "Squeeze" if node.op_type == "Unsqueeze" else "Unsqueeze"
-    first = made_by(node.inputs[0], other)
+    first = producer_of(node.inputs[0], other)
     source = None if first is None else first.inputs[0]
     if first is None or source is None or _axes(first) is None or _axes(first) != _axes(node):
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from oneflow_onnx.optimizer.rewriting import NodeRewriting, made_by, permutation
+from oneflow_onnx.optimizer.rewriting import NodeRewriting, permutation, producer_of
 
 # The condition and the number of the step come before what a `Loop` carries.
 _FIRST = 2
@@ -30,7 +30,7 @@ class LoopOptimizer(NodeRewriting):
 
 def _can_move(row: ir.Value, body: ir.Graph) -> bool:
     """Return True for what a transpose of a value that the body makes gives, for this only."""
-    transpose = made_by(row, "Transpose")
+    transpose = producer_of(row, "Transpose")
     if transpose is None or row.uses() or permutation(transpose) is None:
         return False
     (source,) = transpose.inputs
@@ -41,7 +41,7 @@ def _can_move(row: ir.Value, body: ir.Graph) -> bool:
 def _move_transpose(node: ir.Node, body: ir.Graph, place: int) -> None:
     """Let the body return what it transposed, and transpose all rows behind the loop."""
     row = body.outputs[place + 1]
-    transpose = made_by(row, "Transpose")
+    transpose = producer_of(row, "Transpose")
     perm = None if transpose is None else permutation(transpose)
     assert transpose is not None
     assert perm is not None

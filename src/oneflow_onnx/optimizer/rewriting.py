@@ -41,11 +41,11 @@ def only_reader(value: ir.Value) -> bool:
     return len(value.uses()) == 1 and not value.is_graph_output()
 
 
-def made_by(value: ir.Value | None, operator: str) -> ir.Node | None:
+def producer_of(value: ir.Value | None, operator: str) -> ir.Node | None:
     """Return the node that makes a value, if it is one of an operator of ONNX."""
-    maker = None if value is None else value.producer()
-    is_that = maker is not None and maker.op_type == operator and maker.domain == ""
-    return maker if is_that else None
+    producer = None if value is None else value.producer()
+    is_that = producer is not None and producer.op_type == operator and producer.domain == ""
+    return producer if is_that else None
 
 
 def permutation(node: ir.Node) -> tuple[int, ...] | None:

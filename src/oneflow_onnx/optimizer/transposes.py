@@ -9,10 +9,10 @@ from oneflow_onnx.optimizer.rewriting import (
     NodeRewriting,
     constant_of,
     insert_before,
-    made_by,
     new_constant,
     only_reader,
     permutation,
+    producer_of,
     replace,
 )
 
@@ -42,7 +42,7 @@ class TransposeOptimizer(NodeRewriting):
         if node.op_type not in _ELEMENTWISE and node.op_type != "Concat":
             return False
         transposes = {
-            input_: made_by(input_, "Transpose") for input_ in node.inputs if input_ is not None
+            input_: producer_of(input_, "Transpose") for input_ in node.inputs if input_ is not None
         }
         permutations = {
             permutation(transpose) for transpose in transposes.values() if transpose is not None
@@ -62,7 +62,7 @@ class TransposeOptimizer(NodeRewriting):
 
 def merge_transposes(node: ir.Node) -> bool:
     """Join a transpose with the one before it; drop one that changes nothing."""
-    perm, first = permutation(node), made_by(node.inputs[0], "Transpose")
+    perm, first = permutation(node), producer_of(node.inputs[0], "Transpose")
     before = None if first is None else permutation(first)
     if first is not None and perm is not None and before is not None:
         joint = [before[dim] for dim in perm]
@@ -86,7 +86,7 @@ def _move_after(node: ir.Node, perm: tuple[int, ...]) -> None:
     """Let a node read what is not transposed, and transpose its result."""
     inverse = np.argsort(perm)
     for place, value in enumerate(node.inputs):
-        transpose, array = made_by(value, "Transpose"), constant_of(value)
+        transpose, array = producer_of(value, "Transpose"), constant_of(value)
         if transpose is not None:
             node.replace_input_with(place, transpose.inputs[0])
         elif array is not None and array.size > 1:

@@ -115,7 +115,7 @@ def _step(body: Callable[..., Any], around: Sequence[Value]) -> _LoopStep:
 def _examples(body: Callable[..., Any], around: Sequence[Value], rows: int) -> _LoopStep:
     """A function that takes one step for its rows, of which only the types matter."""
 
-    def rows_like_those(values: Sequence[Value]) -> list[Value]:
+    def rows_like(values: Sequence[Value]) -> list[Value]:
         operands = [*values, *around]
         with flow.no_grad():
             try:
@@ -126,7 +126,7 @@ def _examples(body: Callable[..., Any], around: Sequence[Value], rows: int) -> _
                 one, two = (_as_list(body(*_filled(operands, size))) for size in (1, 2))
         return [_common(*both) for both in zip(one[-rows:], two[-rows:], strict=True)]
 
-    return rows_like_those
+    return rows_like
 
 
 def _filled(values: Sequence[Value], size: int) -> list[Value]:

@@ -104,8 +104,8 @@ def _first(value: Any) -> Any:
 
 def _difference(module: ImportedModule, x: np.ndarray, expected: np.ndarray) -> float:
     output = as_host(_first(module(flow.tensor(x))))
-    spread = max(float(expected.std()), float(np.finfo(np.float32).tiny))
-    difference = float(np.abs(output - expected).max()) / spread
+    deviation = max(float(expected.std()), float(np.finfo(np.float32).tiny))
+    difference = float(np.abs(output - expected).max()) / deviation
     _LOGGER.info("largest difference: %.2g of the outputs' spread", difference)
     if difference > _TOLERANCE:
         raise AssertionError(f"outputs differ by {difference:.2g} of their spread")

@@ -11,7 +11,7 @@ from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import attach, before_write, write_result
 from oneflow.tensor.operands import (
-    call_unpromoted,
+    call_without_promotion,
     cast_to,
     promote_factor,
     promote_operands,
@@ -25,7 +25,7 @@ from oneflow.tensor.tensor import Tensor
 
 def binary(primitive: Primitive, x: Any, y: Any) -> Tensor:
     """Apply an elementwise primitive of two operands after promotion."""
-    if isinstance(x, Tensor) and (result := call_unpromoted(primitive, x, y)) is not None:
+    if isinstance(x, Tensor) and (result := call_without_promotion(primitive, x, y)) is not None:
         return result
     return call(primitive, *promote_operands((x, y)))
 
@@ -139,7 +139,7 @@ def _scaled_sum(primitive: Primitive, x: Any, y: Any, alpha: float) -> Tensor:
 
 def multiply(x: Any, y: Any) -> Tensor:
     """``x * y`` for tensors and numbers."""
-    if isinstance(x, Tensor) and (result := call_unpromoted(p.mul, x, y)) is not None:
+    if isinstance(x, Tensor) and (result := call_without_promotion(p.mul, x, y)) is not None:
         return result
     return call(p.mul, *promote_factor(x, y))
 

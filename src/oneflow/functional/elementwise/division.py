@@ -12,7 +12,7 @@ from oneflow.primitives.operators.elementwise import div as quotient
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
 from oneflow.tensor.operands import (
-    call_unpromoted,
+    call_without_promotion,
     promote_factor,
     promote_operands,
     require_one_tensor,
@@ -34,7 +34,7 @@ _ROUNDING_MODES = {"floor": p.floor_divide, "trunc": p.trunc_divide}
 def divide(x: Any, y: Any) -> Tensor:
     """``x / y``: integers divide as floats."""
     if isinstance(x, Tensor) and x._value.spec.dtype.category >= Category.FLOAT:
-        result = call_unpromoted(quotient, x, y)
+        result = call_without_promotion(quotient, x, y)
         if result is not None:
             return result
     return call(quotient, *promote_factor(x, y, floating=True))

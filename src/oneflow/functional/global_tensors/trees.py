@@ -104,16 +104,16 @@ def _known_outside(value: Any, placement: Placement) -> Any:
     if has_all_ranks or not cluster.is_multiprocess() or _has_global_tensors(value):
         return value
     first = placement.flat[0]
-    outline = FIRST_OBJECT.value(_outline(value) if cluster.rank() == first else None, first)
-    if isinstance(outline, str):
+    structure = FIRST_OBJECT.value(_structure(value) if cluster.rank() == first else None, first)
+    if isinstance(structure, str):
         raise TypeError(
             f"`to_global` cannot tell other ranks the structure of `input` on rank {first}: "
-            f"{outline}. Give the containers classes that `pickle` takes, such as dict and list"
+            f"{structure}. Give the containers classes that `pickle` takes, such as dict and list"
         )
-    return value if placement.includes_this_process else pickle.loads(outline)
+    return value if placement.includes_this_process else pickle.loads(structure)
 
 
-def _outline(value: Any) -> bytes | str:
+def _structure(value: Any) -> bytes | str:
     """The pickled structure of `value`, or why it has none, which all ranks must be told."""
     try:
         return pickle.dumps(_converted(value, lambda tensor: empty(0), False, _plain))

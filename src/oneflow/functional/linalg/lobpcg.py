@@ -150,11 +150,11 @@ def _iterate(
         if not (errors[..., :count] > tolerance).any():
             break
         # Remove the component in the span of `vectors`: it would be lost to rounding later.
-        solved = precondition(residuals)
-        solved = solved - matmul(vectors, matmul(adjoint(vectors), solved))
-        lengths = vector_norm(solved, dim=-2, keepdim=True)
-        solved = solved / lengths.clamp(min=finfo(matrix.dtype).tiny)
-        parts = [vectors, solved] if directions is None else [vectors, solved, directions]
+        solution = precondition(residuals)
+        solution = solution - matmul(vectors, matmul(adjoint(vectors), solution))
+        lengths = vector_norm(solution, dim=-2, keepdim=True)
+        solution = solution / lengths.clamp(min=finfo(matrix.dtype).tiny)
+        parts = [vectors, solution] if directions is None else [vectors, solution, directions]
         better, values = _best(matrix, qr(cat(parts, -1)).Q, columns)
         step = better - matmul(vectors, matmul(adjoint(vectors), better))
         lengths = vector_norm(step, dim=-2, keepdim=True)

@@ -132,10 +132,10 @@ def scaled_dot_product_attention(
     mask: tuple[Tensor, ...] = ()
     if attn_mask is not None:
         mask = (attn_mask if attn_mask.ndim > 1 else attn_mask.reshape((1, -1)),)
-    usual_scale = 1.0 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
+    default_scale = 1.0 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     if scale is None:
-        scale = usual_scale
-    elif scale != usual_scale:
+        scale = default_scale
+    elif scale != default_scale:
         # One that changes from step to step makes no new programs.
         query, scale = binary(mul, query, scale), 1.0
     if not 0 <= dropout_p <= 1:

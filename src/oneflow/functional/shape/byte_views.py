@@ -39,14 +39,14 @@ def view_as_type(input: Tensor, dtype: DType) -> Tensor:
                 f"self.size(-1) must be divisible by {want // have} {types}, but got "
                 f"{spec.shape[-1]}"
             )
-        if reason := unfit_part(input, max(want // have, 1), range(input.ndim - 1)):
+        if reason := invalid_part(input, max(want // have, 1), range(input.ndim - 1)):
             if not may_copy(input):
                 raise RuntimeError(f"self.{reason}, {types}")
             input = call(p.reshape, input, shape=spec.shape)
     return call_view(bitcast, input, dtype=dtype, itemsize=have)
 
 
-def unfit_part(input: Tensor, ratio: int, dims: Iterable[int]) -> str | None:
+def invalid_part(input: Tensor, ratio: int, dims: Iterable[int]) -> str | None:
     """The part of a layout, and its rule, that does not fit elements `ratio` times as large.
 
     Args:

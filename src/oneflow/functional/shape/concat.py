@@ -165,8 +165,8 @@ def _values_of_parts(value: Value, sizes: tuple[int, ...], dim: int) -> Sequence
     if group >= len(sizes):
         return p.split(value, sizes=sizes, dim=dim)
     groups = [sizes[start : start + group] for start in range(0, len(sizes), group)]
-    concatenated = p.split(value, sizes=tuple(map(sum, groups)), dim=dim)
-    pairs = zip(concatenated, groups, strict=True)
+    parts = p.split(value, sizes=tuple(map(sum, groups)), dim=dim)
+    pairs = zip(parts, groups, strict=True)
     return [
         part for joined, part_sizes in pairs for part in p.split(joined, sizes=part_sizes, dim=dim)
     ]

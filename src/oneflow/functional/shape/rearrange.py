@@ -106,12 +106,12 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         return call(rearrange.roll, input.reshape(-1), *offsets, dims=(0,)).reshape(input.shape)
     if not input.ndim:
         raise IndexError(f"Dimension specified as {dims} but tensor has no dimensions")
-    listed_dims = sizes_of((dims,), "dims")
-    if len(offsets) != len(listed_dims):
+    dim_list = sizes_of((dims,), "dims")
+    if len(offsets) != len(dim_list):
         raise RuntimeError(
-            f"shifts and dimensions must align. shifts: {len(offsets)}, dims:{len(listed_dims)}"
+            f"shifts and dimensions must align. shifts: {len(offsets)}, dims:{len(dim_list)}"
         )
-    axes = tuple(wrap_dim(dim, input.ndim) for dim in listed_dims)
+    axes = tuple(wrap_dim(dim, input.ndim) for dim in dim_list)
     return call(rearrange.roll, input, *offsets, dims=axes)
 
 

@@ -17,7 +17,7 @@ from oneflow.base.shape import as_integer, wrap_dim
 from oneflow.differentiation.grad_mode import MODE, enable_grad
 from oneflow.functional.creation.options import sizes_of
 from oneflow.functional.registry import function
-from oneflow.functional.shape.byte_views import may_copy, unfit_part
+from oneflow.functional.shape.byte_views import invalid_part, may_copy
 from oneflow.functional.shape.concat import slice_dim
 from oneflow.functional.shape.reshape import squeeze, t, transpose, unsqueeze
 from oneflow.primitives.operators import shape as p, strided
@@ -242,7 +242,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     if not input.ndim or input.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     several = [dim for dim, size in enumerate(input.shape[:-1]) if size != 1]
-    if reason := unfit_part(input, 2, several):
+    if reason := invalid_part(input, 2, several):
         if not may_copy(input):
             raise RuntimeError(f"view_as_complex: {reason}")
         input = call(p.reshape, input, shape=input.shape)

@@ -249,4 +249,4 @@ ATEN_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "tensordot": _tensordot,
 }
 # Public functions of these names take other arguments than ATen's operators.
-UNLIKE = frozenset({"embedding_bag", "fractional_max_pool2d", "fractional_max_pool3d", "stft"})
+DIFFERENT = frozenset({"embedding_bag", "fractional_max_pool2d", "fractional_max_pool3d", "stft"})

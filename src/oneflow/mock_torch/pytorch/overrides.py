@@ -81,13 +81,13 @@ def wrap_torch_function(
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def ask(*args: Any, **kwargs: Any) -> Any:
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
             relevant = tuple(dispatcher(*args, **kwargs))
             if has_torch_function(relevant):
-                return handle_torch_function(ask, relevant, *args, **kwargs)
+                return handle_torch_function(wrapper, relevant, *args, **kwargs)
             return function(*args, **kwargs)
 
-        return ask
+        return wrapper
 
     return decorate
 

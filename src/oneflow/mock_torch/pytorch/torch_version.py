@@ -26,7 +26,7 @@ _FINAL = 3
 
 
 def _key(text: str) -> tuple[Any, ...] | None:
-    """Return what versions are sorted by (PEP 440); None for a text that is no version."""
+    """Return the sort key of a version (PEP 440); None for a text that is no version."""
     match = _PATTERN.fullmatch(text)
     if match is None:
         return None
@@ -69,10 +69,10 @@ class TorchVersion(str):
         text = other
         if isinstance(other, Iterable) and not isinstance(other, str):
             text = ".".join(map(str, other))
-        here, there = _key(self), _key(text) if isinstance(text, str) else None
-        if here is None or there is None:
+        key, other_key = _key(self), _key(text) if isinstance(text, str) else None
+        if key is None or other_key is None:
             return fallback(self, other)
-        return compare(here, there)
+        return compare(key, other_key)
 
     def __eq__(self, other: object) -> bool:
         return self._compare(other, operator.eq, str.__eq__)

@@ -72,7 +72,7 @@ def convolve(x, weight, window: Window, dtype: Any):
         return conv_depthwise.convolve(x, weight, windows, dtype)
     if 0 in (*x.shape, *weight.shape):
         return conv_xla.convolve(x, weight, window, wider)
-    if _has_few_channels(channels, out, windows, groups):
+    if _has_small_groups(channels, out, windows, groups):
         return conv_groups.convolve_by_channel(convolve, x, weight, window, dtype, wide)
     if groups > 1:
         single = window._replace(groups=1)
@@ -85,7 +85,7 @@ def convolve(x, weight, window: Window, dtype: Any):
     return conv_xla.convolve(x, weight, window, wider)
 
 
-def _has_few_channels(channels: int, out: int, windows: Windows, groups: int) -> bool:
+def _has_small_groups(channels: int, out: int, windows: Windows, groups: int) -> bool:
     """Return whether a grouped convolution is to be a sum of depthwise ones.
 
     Per group that takes as long as a convolution, and far fewer operations to compile.
@@ -139,7 +139,7 @@ def convolve_input_adjoint(y, weight, size: tuple[int, ...], window: Window, dty
     if 0 in (*y.shape, *weight.shape):
         return conv_xla.convolve_input_adjoint(y, weight, size, window, wider)
     adjoint = convolve_input_adjoint
-    if _has_few_channels(channels, out, windows, groups):
+    if _has_small_groups(channels, out, windows, groups):
         return conv_groups.input_adjoint_by_channel(adjoint, y, weight, size, window, dtype, wide)
     if groups > 1:
         single = window._replace(groups=1)
@@ -207,7 +207,7 @@ def convolve_weight_adjoint(x, y, kernel: tuple[int, ...], window: Window):
     if 0 in (*x.shape, *y.shape):
         return conv_xla.convolve_weight_adjoint(x, y, kernel, window)
     adjoint = convolve_weight_adjoint
-    if _has_few_channels(channels, out, windows, groups):
+    if _has_small_groups(channels, out, windows, groups):
         return conv_groups.weight_adjoint_by_channel(adjoint, x, y, kernel, window)
     if groups > 1:
         single = window._replace(groups=1)

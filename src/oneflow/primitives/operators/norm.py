@@ -250,11 +250,11 @@ def _normalize_gradient_on_cpu(dy, x, mean, variance, weight, eps, *, dims: tupl
         row = wide.reshape(-1).astype(x.dtype)
         g_sum, gh_sum = g, gh
         products = [lax.dot(part.reshape(-1, row.size), row) for part in (g, gh)]
-        totals = [product.reshape(mean.shape) for product in products]
+        sums = [product.reshape(mean.shape) for product in products]
     else:
         g_sum, gh_sum = keepdim_sum(g, shared), keepdim_sum(gh, shared)
-        totals = [keepdim_sum(lax_functions.mul(wide, part), dims) for part in (g_sum, gh_sum)]
-    g_mean, gh_mean = (lax_functions.div(total, count) for total in totals)
+        sums = [keepdim_sum(lax_functions.mul(wide, part), dims) for part in (g_sum, gh_sum)]
+    g_mean, gh_mean = (lax_functions.div(total, count) for total in sums)
     shift = lax_functions.mul(centered, materialize_array(lax_functions.mul(gh_mean, rstd)))
     weighted = lax_functions.mul(wide, g)
     dx = lax_functions.sub(lax_functions.sub(weighted, materialize_array(g_mean)), shift)

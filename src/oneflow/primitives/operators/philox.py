@@ -44,9 +44,9 @@ def _round_keys_at_once(k0: jax.Array, k1: jax.Array) -> Iterator[tuple[jax.Arra
     if k0.ndim or k1.ndim:
         yield from _round_keys(k0, k1)
         return
-    steps = [[step * turn % 2**32 for step in KEY_STEPS] for turn in range(ROUNDS)]
+    steps = [[step * index % 2**32 for step in KEY_STEPS] for index in range(ROUNDS)]
     keys = jnp.stack([k0, k1]) + np.array(steps, np.uint32)
-    yield from ((keys[turn, 0], keys[turn, 1]) for turn in range(ROUNDS))
+    yield from ((keys[index, 0], keys[index, 1]) for index in range(ROUNDS))
 
 
 def _mixed(counter: tuple, keys: Iterable[tuple[jax.Array, jax.Array]]) -> RandomBits:

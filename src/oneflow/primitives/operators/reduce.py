@@ -375,8 +375,8 @@ def _extreme_and_index(x, best: Callable, dim: int):
         hit |= jnp.isnan(x)
     counter = index_dtype(x.shape[dim])
     # No size: as a number in the program it would make one of its own for every shape.
-    behind = counter(np.iinfo(counter).max)
-    position = jnp.where(hit, lax.broadcasted_iota(counter, x.shape, dim), behind)
+    sentinel = counter(np.iinfo(counter).max)
+    position = jnp.where(hit, lax.broadcasted_iota(counter, x.shape, dim), sentinel)
     return extreme, jnp.min(position, axis=dim, keepdims=True).astype(jnp.int64)
 
 

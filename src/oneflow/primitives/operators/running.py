@@ -30,7 +30,7 @@ _MIN_WIDTH = 16
 # Elements up to which a loop is short, however few results grow side by side.
 _SHORT_LOOP = 128
 # The dtypes of totals where they are wider than the elements, as in PyTorch.
-_TOTALS = {
+_SUM_DTYPES = {
     "float16": np.float32,
     "bfloat16": np.float32,
     "float32": np.float64,
@@ -48,7 +48,7 @@ _INITIAL_VALUES: dict[Any, float] = {
 
 def total_dtype(dtype: Any) -> np.dtype:
     """The dtype of totals, of which a million are added up one after the other."""
-    return np.dtype(_TOTALS.get(np.dtype(dtype).name, dtype))
+    return np.dtype(_SUM_DTYPES.get(np.dtype(dtype).name, dtype))
 
 
 @in_x64

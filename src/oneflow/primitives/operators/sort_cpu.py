@@ -64,10 +64,10 @@ def index_at_rank(x, dim: int, rank):
     # The positions' leading bits are all 0.
     position_bits = int(x.shape[dim] - 1).bit_length()
     bits = [*range(63, 31, -1), *range(position_bits - 1, -1, -1)]
-    bits_in_turn = jnp.asarray(np.array([1 << bit for bit in bits], np.uint64))
+    bit_values = jnp.asarray(np.array([1 << bit for bit in bits], np.uint64))
 
     def add_bit(index, prefix):
-        larger = prefix | bits_in_turn[index]
+        larger = prefix | bit_values[index]
         smaller = jnp.sum(packed < larger, axis=dim, keepdims=True, dtype=jnp.int64)
         return jnp.where(smaller <= rank, larger, prefix)
 

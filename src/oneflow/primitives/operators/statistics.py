@@ -223,7 +223,7 @@ def _index_at_rank(x, dim: int, rank):
 
 
 # Ranks that are found one by one rather than by sorting.
-_MAX_UNROLLED = 4
+_MAX_UNROLL = 4
 
 _SORTED = Ranking(_argsort, _index_at_rank)
 _ON_CPU = Ranking(sort_cpu.argsort, sort_cpu.index_at_rank)
@@ -338,7 +338,7 @@ def _at_places(ranking: Ranking, vectors, places):
     dim = vectors.ndim - 1
     places = jnp.broadcast_to(places, (*places.shape[: places.ndim - dim], *vectors.shape[:-1]))
     places = places.astype(index_dtype(vectors.shape[-1]))
-    if math.prod(places.shape[: places.ndim - dim]) <= _MAX_UNROLLED:
+    if math.prod(places.shape[: places.ndim - dim]) <= _MAX_UNROLL:
         numbers = [
             jnp.take_along_axis(vectors, ranking.index_at_rank(vectors, dim, place), axis=-1)
             for place in places.reshape(-1, *vectors.shape[:-1], 1)

@@ -22,11 +22,11 @@ def _mul(b: GraphBuilder, call: Call) -> Ref:
 def _rms_norm(b: GraphBuilder, call: Call) -> Ref | None:
     """``x / sqrt(mean(x^2) + eps) * weight`` as one operator; None where it is not that."""
     inner, weight = call.operands
-    scaled = call.made_by(inner, "mul")
-    root = call.made_by(scaled.operands[1], "rsqrt") if scaled else None
-    total = call.made_by(root.operands[0], "add") if root else None
-    mean = call.made_by(total.operands[0], "mean") if total else None
-    square = call.made_by(mean.operands[0], "square") if mean else None
+    scaled = call.producer_of(inner, "mul")
+    root = call.producer_of(scaled.operands[1], "rsqrt") if scaled else None
+    total = call.producer_of(root.operands[0], "add") if root else None
+    mean = call.producer_of(total.operands[0], "mean") if total else None
+    square = call.producer_of(mean.operands[0], "square") if mean else None
     if scaled is None or total is None or mean is None or square is None:
         return None
     x, eps, dims = scaled.operands[0], total.operands[1].number, mean["dims"]
@@ -41,9 +41,9 @@ def _rms_norm(b: GraphBuilder, call: Call) -> Ref | None:
 def _fake_quantization(b: GraphBuilder, call: Call) -> Ref | None:
     """``clamp(round(x / scale), -largest, largest) * scale``, by way of int8; None for all else."""
     number, scale = call.operands
-    limited = call.made_by(number, "clamp")
-    round_call = call.made_by(limited.operands[0], "round") if limited else None
-    quotient = call.made_by(round_call.operands[0], "div") if round_call else None
+    limited = call.producer_of(number, "clamp")
+    round_call = call.producer_of(limited.operands[0], "round") if limited else None
+    quotient = call.producer_of(round_call.operands[0], "div") if round_call else None
     if limited is None or quotient is None or quotient.operands[1] is not scale:
         return None
     x, (low, high) = quotient.operands[0], (bound.number for bound in limited.operands[1:])

@@ -20,7 +20,7 @@ def bias_added(b: GraphBuilder, call: Call) -> Ref | None:
     """The convolution with a bias that an addition is; None if it is another one."""
     for x, other in (call.operands, reversed(call.operands)):
         for kind in ("conv", "conv_input_adjoint"):
-            convolution = call.made_by(x, kind)
+            convolution = call.producer_of(x, kind)
             bias = None if convolution is None else channel_vector(call, other, x.rank)
             if convolution is None or bias is None or len(convolution.operands) > 2:
                 continue
@@ -31,7 +31,7 @@ def bias_added(b: GraphBuilder, call: Call) -> Ref | None:
 
 def channel_vector(call: Call, x: Ref, rank: int) -> Ref | None:
     """The vector of one number per channel that `x` broadcasts; None if it is something else."""
-    reshaped = call.made_by(x, "reshape")
+    reshaped = call.producer_of(x, "reshape")
     if reshaped is None or x.rank != rank or reshaped.operands[0].rank != 1:
         return None
     others = [dim for place, dim in enumerate(x.shape) if place != 1]

@@ -149,17 +149,17 @@ def _bag_offsets(b: GraphBuilder, call: Call) -> Ref:
 def _embedding_bag(b: GraphBuilder, call: Call) -> Ref:
     """Sums of rows, by a product with a matrix that says which index is in which bag."""
     indices, weight, offsets, *factors = call.operands
-    bags, width = call.result.shape
+    bag_count, width = call.result.shape
     count = indices.shape[0]
     place = o.unsqueeze(b, o.positions(b, count), [0])
     offsets = b.cast(offsets, INT64)
-    end = o.slice_(b, offsets, [0], [bags], [1]) if call["include_last"] else None
-    offsets = o.slice_(b, offsets, [0], [0], [bags])
+    end = o.slice_(b, offsets, [0], [bag_count], [1]) if call["include_last"] else None
+    offsets = o.slice_(b, offsets, [0], [0], [bag_count])
     before = b.op("Less", place, o.unsqueeze(b, offsets, [1]), dtype=BOOL)
     # A bag reaches up to the start of the next one.
     has_started = b.cast(b.op("Not", before), INT64)
     bag = b.op("Sub", o.reduce(b, "ReduceSum", has_started, [0]), b.constant(1, INT64))
-    member = b.op("Equal", bag, o.unsqueeze(b, o.positions(b, bags), [1]), dtype=BOOL)
+    member = b.op("Equal", bag, o.unsqueeze(b, o.positions(b, bag_count), [1]), dtype=BOOL)
     padding = b.constant(call["padding"], indices.dtype)
     is_valid = b.op("Not", b.op("Equal", indices, padding, dtype=BOOL))
     member = b.op("And", member, o.unsqueeze(b, is_valid, [0]))
@@ -167,7 +167,7 @@ def _embedding_bag(b: GraphBuilder, call: Call) -> Ref:
         member = b.op("And", member, b.op("Less", place, end, dtype=BOOL))
     rows = o.gather(b, weight, indices, 0)
     if call["mode"] == "max":
-        shape = (bags, count, width)
+        shape = (bag_count, count, width)
         lowest = b.constant(-np.inf, rows.dtype)
         members = o.where(b, o.unsqueeze(b, member, [2]), o.expand(b, rows, shape), lowest)
         best = o.reduce(b, "ReduceMax", members, [1], keepdim=False)

@@ -20,7 +20,7 @@ BOOL = np.dtype(bool)
 @lowering("matmul")
 def _matmul(b: GraphBuilder, call: Call) -> Ref:
     x, y = call.operands
-    transposed = call.made_by(y, "transpose")
+    transposed = call.producer_of(y, "transpose")
     if transposed is not None and x.rank == y.rank == 2 and x.is_float and b.opset >= 11:
         (weight,) = transposed.operands
         return b.op("Gemm", x, weight, shape=call.result.shape, transB=1)

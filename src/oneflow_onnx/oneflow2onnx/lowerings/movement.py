@@ -120,7 +120,7 @@ def written(
         inner = [dims[place] for place in rest], [starts[place] for place in rest]
         values = written(b, part, values, *inner, [steps[place] for place in rest])
     if step == 1 and start.constant is not None:
-        return _spliced(b, x, values, dim, int(start.constant))
+        return _splice(b, x, values, dim, int(start.constant))
     along = o.positions(b, values.shape[dim])
     along = along if step == 1 else b.op("Mul", along, b.integers(step))
     along = b.op("Add", along, o.reshape(b, b.cast(start, INT64), (1,)))
@@ -130,7 +130,7 @@ def written(
     return o.scatter_elements(b, x, indices, values, dim)
 
 
-def _spliced(b: GraphBuilder, x: Ref, values: Ref, dim: int, start: int) -> Ref:
+def _splice(b: GraphBuilder, x: Ref, values: Ref, dim: int, start: int) -> Ref:
     """`x` with `values` in place of what it has from `start` on, along one dimension."""
     size, count = x.shape[dim], values.shape[dim]
     parts = [values]
@@ -197,9 +197,9 @@ def pad_interior(b: GraphBuilder, x: Ref, value: Ref, interior: Sequence[int]) -
         (plain,) = require_static([size], "interior padding")
         after = [0] * (x.rank + 1)
         after[dim + 1] = count
-        spaced = o.pad(b, o.unsqueeze(b, x, [dim + 1]), value, [0] * (x.rank + 1), after)
+        padded = o.pad(b, o.unsqueeze(b, x, [dim + 1]), value, [0] * (x.rank + 1), after)
         shape = (*x.shape[:dim], plain * (count + 1), *x.shape[dim + 1 :])
-        x = o.slice_(b, o.reshape(b, spaced, shape), [dim], [0], [plain * (count + 1) - count])
+        x = o.slice_(b, o.reshape(b, padded, shape), [dim], [0], [plain * (count + 1) - count])
     return x
 
 

@@ -67,7 +67,7 @@ def _arithmetic(
 @lowering("normalize")
 def _normalize(b: GraphBuilder, call: Call) -> Ref:
     x, mean, variance, weight, bias, eps = call.operands
-    moments = call.made_by(mean, "moments")
+    moments = call.producer_of(mean, "moments")
     are_of_x = moments is not None and moments.operands[0] is x
     dims = call["dims"]
     if are_of_x and eps.constant is not None:
@@ -134,8 +134,8 @@ def _group_norm(b: GraphBuilder, call: Call) -> Ref:
 def _group_normalization(b: GraphBuilder, call: Call, epsilon: float) -> Ref | None:
     """The operator on the tensor before its channels were parted; None where it is not that."""
     x, _, _, weight, bias, _ = call.operands
-    reshaped = call.made_by(x, "reshape")
-    sources = [call.made_by(vector, "reshape") for vector in (weight, bias)]
+    reshaped = call.producer_of(x, "reshape")
+    sources = [call.producer_of(vector, "reshape") for vector in (weight, bias)]
     if b.opset < 21 or reshaped is None or None in sources:
         return None
     original = reshaped.operands[0]

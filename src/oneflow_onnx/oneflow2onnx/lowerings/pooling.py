@@ -104,14 +104,14 @@ def averages(b: GraphBuilder, call: Call, count_include_pad: bool) -> Ref:
 def average_of_quotient(b: GraphBuilder, call: Call) -> Ref | None:
     """The average pooling that a division of window sums is; None if it is another division."""
     total, divisor = call.operands
-    windows = call.made_by(total, "window_sum")
+    windows = call.producer_of(total, "window_sum")
     if windows is None or not total.is_float or has_size(windows["kernel"]):
         return None
     count = math.prod(windows["kernel"])
     if divisor.constant is not None and divisor.constant.size == 1:
         return averages(b, windows, True) if float(divisor.constant) == count else None
-    counts = call.made_by(divisor, "window_sum")
-    ones = None if counts is None else counts.made_by(counts.operands[0], "ones")
+    counts = call.producer_of(divisor, "window_sum")
+    ones = None if counts is None else counts.producer_of(counts.operands[0], "ones")
     same = ("kernel", "stride", "padding")
     if counts is None or ones is None or any(counts[option] != windows[option] for option in same):
         return None

@@ -102,7 +102,9 @@ def _layer_inputs(
     order: Sequence[int],
 ) -> list[Ref | None]:
     """The sequence, and weights and biases with their gates in ONNX's order."""
-    product = call.made_by(linear_output, "linear") or call.made_by(linear_output, "linear_no_bias")
+    product = call.producer_of(linear_output, "linear") or call.producer_of(
+        linear_output, "linear_no_bias"
+    )
     bias = None
     if product is not None and product.operands[0].rank == 3:
         x, input_weight, *rest = product.operands
@@ -111,7 +113,7 @@ def _layer_inputs(
         (rows,) = require_static(weight.shape[:1], "the weight of a recurrent layer")
         x, input_weight = linear_output, b.constant(np.eye(rows, dtype=weight.dtype))
     if recurrent_bias is None and bias is not None:
-        both = call.made_by(bias, "add")
+        both = call.producer_of(bias, "add")
         bias, recurrent_bias = both.operands if both is not None else (bias, None)
     weights = [o.unsqueeze(b, _reordered(b, w, order), [0]) for w in (input_weight, weight)]
     if bias is None and recurrent_bias is None:

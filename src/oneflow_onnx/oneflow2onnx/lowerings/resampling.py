@@ -23,7 +23,7 @@ _MODES = {"nearest": "nearest", "nearest-exact": "nearest", "linear": "linear", 
 def _resample(b: GraphBuilder, call: Call) -> Ref:
     resamplings, x = {call["dim"]: call["resampling"]}, call.operands[0]
     # One dimension after the other, in the same way: one operator for all of them.
-    while (before := call.made_by(x, "resample")) is not None:
+    while (before := call.producer_of(x, "resample")) is not None:
         if before["dim"] in resamplings or not _same_kind(before["resampling"], call["resampling"]):
             break
         resamplings[before["dim"]], x = before["resampling"], before.operands[0]

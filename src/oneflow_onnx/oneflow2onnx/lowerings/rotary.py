@@ -49,7 +49,7 @@ def rotary_embedding(b: GraphBuilder, call: Call) -> Ref | None:
 
 def _rotation(call: Call, plain: Ref, rotated: Ref) -> _Rotation | None:
     """The operands that the two addends of a sum rotate, if they do."""
-    products = call.made_by(plain, "mul"), call.made_by(rotated, "mul")
+    products = call.producer_of(plain, "mul"), call.producer_of(rotated, "mul")
     if products[0] is None or products[1] is None:
         return None
     for operand, sine in itertools.permutations(products[1].operands):
@@ -62,8 +62,8 @@ def _rotation(call: Call, plain: Ref, rotated: Ref) -> _Rotation | None:
 
 def _rotate_half(call: Call, operand: Ref) -> Ref | None:
     """The value of which this is the negated second half and then the first; None if it is not."""
-    joined = call.made_by(operand, "concat")
-    neg = call.made_by(joined.operands[0], "neg") if joined else None
+    joined = call.producer_of(operand, "concat")
+    neg = call.producer_of(joined.operands[0], "neg") if joined else None
     if joined is None or neg is None or len(joined.operands) != 2:
         return None
     first, second = _half(call, joined.operands[1]), _half(call, neg.operands[0])
@@ -76,7 +76,7 @@ def _rotate_half(call: Call, operand: Ref) -> Ref | None:
 
 def _half(call: Call, part: Ref) -> tuple[Ref, int] | None:
     """The value of whose last dimension this is one half, and which."""
-    producer, place = call.makers.get(part, (None, 0))
+    producer, place = call.producer_calls.get(part, (None, 0))
     if producer is None or producer.primitive not in ("split", "slice"):
         return None
     x = producer.operands[0]
@@ -93,12 +93,12 @@ def _half(call: Call, part: Ref) -> tuple[Ref, int] | None:
 
 def _is_repeated(call: Call, table: Ref, function: str) -> bool:
     """Return True for cosines or sines of angles that stand twice side by side."""
-    reshaped = call.made_by(table, "reshape")
+    reshaped = call.producer_of(table, "reshape")
     while reshaped is not None and reshaped.operands[0].shape[-1:] == table.shape[-1:]:
         table = reshaped.operands[0]
-        reshaped = call.made_by(table, "reshape")
-    sin_or_cos = call.made_by(table, function)
-    angles = call.made_by(sin_or_cos.operands[0], "concat") if sin_or_cos else None
+        reshaped = call.producer_of(table, "reshape")
+    sin_or_cos = call.producer_of(table, function)
+    angles = call.producer_of(sin_or_cos.operands[0], "concat") if sin_or_cos else None
     if angles is None or len(angles.operands) != 2:
         return False
     one, other = angles.operands

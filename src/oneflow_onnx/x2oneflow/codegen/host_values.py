@@ -15,7 +15,7 @@ def host_names(prepared: PreparedGraph, names: Iterable[str]) -> frozenset[str]:
     for call in prepared.calls:
         if list(call.inner_graphs()):
             host.update(_results_of_subgraphs(call, host))
-        elif _stays_on_host(call, host):
+        elif _is_on_host(call, host):
             host.update(call.node.output)
     return frozenset(host)
 
@@ -62,7 +62,7 @@ def _carried(call: NodeCall, prepared: PreparedGraph) -> list[tuple[str, str]]:
     return []
 
 
-def _stays_on_host(call: NodeCall, host: set[str]) -> bool:
+def _is_on_host(call: NodeCall, host: set[str]) -> bool:
     if call.operator is None:
         return False
     if call.node.op_type in ("Shape", "Size", "ConstantOfShape", "Range", "SequenceLength"):

@@ -128,8 +128,8 @@ def _is_alias_of(tensor: Tensor, other: Tensor) -> bool:
     """
     if tensor is other:
         return True
-    families = tensor._family, other._family
-    return None not in families and families[0].storage is families[1].storage
+    views = tensor._family, other._family
+    return None not in views and views[0].storage is views[1].storage
 
 
 def _are_functorch_transforms_active() -> bool:

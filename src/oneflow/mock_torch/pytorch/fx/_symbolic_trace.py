@@ -214,11 +214,11 @@ class Tracer(TracerBase):
         return plain, [values[name] for name in inspect.signature(plain).parameters]
 
     def _symbolic_argument(self, parameter: inspect.Parameter, name: str) -> Proxy:
-        stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}
+        prefixes = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}
         default = () if parameter.default is parameter.empty else (parameter.default,)
-        has_type = parameter.annotation is not parameter.empty and parameter.kind not in stars
+        has_type = parameter.annotation is not parameter.empty and parameter.kind not in prefixes
         kind = parameter.annotation if has_type else None
-        path = stars.get(parameter.kind, "") + name
+        path = prefixes.get(parameter.kind, "") + name
         return self.create_proxy("placeholder", path, default, {}, type_expr=kind)
 
     def _specialize(self, parameter: inspect.Parameter, value: Any, name: str) -> None:
@@ -293,13 +293,13 @@ def _with_plain_parameters(function: Any) -> Callable[..., Any]:
     A symbolic value takes the place of each, which could not be unpacked.
     """
     code = function.__code__
-    stars = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-    count = bin(code.co_flags & stars).count("1")
+    flags = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+    count = bin(code.co_flags & flags).count("1")
     plain = code.replace(
         co_argcount=code.co_argcount + code.co_kwonlyargcount + count,
         co_posonlyargcount=0,
         co_kwonlyargcount=0,
-        co_flags=code.co_flags & ~stars,
+        co_flags=code.co_flags & ~flags,
     )
     return FunctionType(plain, function.__globals__, function.__name__, None, function.__closure__)
 

@@ -67,8 +67,8 @@ def path_of(function: Any) -> str | None:
         if vars(MODULE_IN_PLACE.value(home)).get(name) is function:
             return f"{home}.{name}"
     home = (getattr(function, "__module__", None) or "").lstrip("_")
-    is_there = home in _BUILTIN_NAMESPACES and getattr(module_of(home), name, None) is function
-    return f"{home}.{name}" if is_there else None
+    is_public = home in _BUILTIN_NAMESPACES and getattr(module_of(home), name, None) is function
+    return f"{home}.{name}" if is_public else None
 
 
 def module_of(path: str) -> ModuleType:

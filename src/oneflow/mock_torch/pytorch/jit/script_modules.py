@@ -15,7 +15,9 @@ from oneflow.module.scripting import (
     script as _script_if_tracing,
 )
 
-_ARCHIVES = "there is no TorchScript; `nn.Graph.save` writes programs that run without their code"
+_ARCHIVE_REASON = (
+    "there is no TorchScript; `nn.Graph.save` writes programs that run without their code"
+)
 
 
 class TracerWarning(Warning):
@@ -73,7 +75,7 @@ def load(f: Any, map_location: Any = None, **options: Any) -> NoReturn:
     Raises:
         NotImplementedError: always.
     """
-    raise_missing("torch.jit.load", _ARCHIVES)
+    raise_missing("torch.jit.load", _ARCHIVE_REASON)
 
 
 def save(m: Any, f: Any, **options: Any) -> NoReturn:
@@ -82,7 +84,7 @@ def save(m: Any, f: Any, **options: Any) -> NoReturn:
     Raises:
         NotImplementedError: always.
     """
-    raise_missing("torch.jit.save", _ARCHIVES)
+    raise_missing("torch.jit.save", _ARCHIVE_REASON)
 
 
 def _get_trace_graph(f: Any, args: Any = (), **options: Any) -> NoReturn:

@@ -21,7 +21,7 @@ onnxruntime = DeferredModule("onnxruntime", "onnx", _PURPOSE)
 reference = DeferredModule("onnx.reference", "onnx", _PURPOSE)
 
 # Options that change the model that is written, and the values with which nothing is missing.
-_REFUSED: dict[str, tuple[Any, ...]] = {
+_UNSUPPORTED: dict[str, tuple[Any, ...]] = {
     "custom_translation_table": (None, {}),
     "export_modules_as_functions": (False, set(), [], ()),
     "export_params": (True,),
@@ -176,7 +176,7 @@ def export(
         >>> program(torch.tensor([-1.0, 2.0]))[0].tolist()
         [0.0, 2.0]
     """
-    for name, accepted in _REFUSED.items():
+    for name, accepted in _UNSUPPORTED.items():
         value = options.pop(name, accepted[0])
         if not any(value == choice for choice in accepted):
             raise_missing("torch.onnx.export", f"`{name}` must be {accepted[0]}, got {value!r}")

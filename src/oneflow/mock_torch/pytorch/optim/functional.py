@@ -32,12 +32,12 @@ def _signature(states: Mapping[str, str], flags: str, options: str) -> inspect.S
     """The signature of a function: lists, flags with defaults, and options by keyword."""
     kind = inspect.Parameter
     lists = [kind(name, kind.POSITIONAL_OR_KEYWORD) for name in ("params", "grads", *states)]
-    booleans = [
+    flag_parameters = [
         kind(name, kind.POSITIONAL_OR_KEYWORD, default=None if name in _UNSUPPORTED[1:] else False)
         for name in flags.split()
     ]
     keywords = [kind(name, kind.KEYWORD_ONLY) for name in options.split()]
-    return inspect.Signature([*lists, *booleans, *keywords])
+    return inspect.Signature([*lists, *flag_parameters, *keywords])
 
 
 def _options(arguments: Mapping[str, Any], names: list[str]) -> dict[str, Any]:

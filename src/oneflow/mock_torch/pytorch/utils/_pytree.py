@@ -19,7 +19,7 @@ KeyEntry = Any
 KeyPath = tuple[KeyEntry, ...]
 
 # A tree with one of them has the structure of one with another if their keys are the same.
-_DICTIONARIES = (dict, OrderedDict, defaultdict)
+_DICT_TYPES = (dict, OrderedDict, defaultdict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +117,7 @@ class TreeSpec:
 
     def _children_of(self, tree: PyTree) -> list[PyTree]:
         """The children of a tree whose root is like this one's, in this one's order."""
-        if self.type in _DICTIONARIES and type(tree) in _DICTIONARIES:
+        if self.type in _DICT_TYPES and type(tree) in _DICT_TYPES:
             keys = self.context[1] if self.type is defaultdict else self.context
             if tree.keys() != set(keys):
                 raise ValueError(f"`tree`: expected keys {keys}, got {list(tree)}")

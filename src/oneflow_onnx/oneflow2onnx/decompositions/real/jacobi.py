@@ -30,7 +30,7 @@ from oneflow_onnx.oneflow2onnx.sizes import Dim
 
 BOOL = np.dtype(bool)
 # Sweeps after which rotations end in any case; convergence is quadratic, and six to ten suffice.
-_MOST_SWEEPS = 30
+_MAX_ITERATIONS = 30
 
 
 def _joined(parts: Sequence[Formula], dim: int) -> Formula:
@@ -118,7 +118,7 @@ def _orthogonalized(x: Formula, rows: Dim) -> Formula:
     def is_active(values: Sequence[Ref]) -> Ref:
         return b.op("Greater", values[1], bound, dtype=BOOL)
 
-    return Formula(b, repeat_while(b, [x.ref, one], is_active, sweep, _MOST_SWEEPS)[0])
+    return Formula(b, repeat_while(b, [x.ref, one], is_active, sweep, _MAX_ITERATIONS)[0])
 
 
 def _with_vectors(x: Formula) -> tuple[Formula, Formula]:

@@ -209,7 +209,7 @@ def fully_shard(
         for parameter, where in places_of(_unwrapped_modules(module)).items()
         if parameter not in (ignored_params or ())
     }
-    _check_tied(places)
+    _check_shared(places)
     places = {parameter: where for parameter, where in places.items() if not parameter.is_global}
     gathered = None
     if places:
@@ -235,7 +235,7 @@ def _check_module(module: Module) -> None:
         )
 
 
-def _check_tied(places: dict[Parameter, Places]) -> None:
+def _check_shared(places: dict[Parameter, Places]) -> None:
     for parameter, where in places.items():
         if is_gathered(parameter):
             module, name = where[0]

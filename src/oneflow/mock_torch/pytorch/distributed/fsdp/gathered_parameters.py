@@ -193,7 +193,7 @@ class GatheredParameters:
 
     # --- backward
 
-    def again(self) -> Sequence[Tensor]:
+    def regather(self) -> Sequence[Tensor]:
         """Return the whole parameters in the backward pass."""
         if self._again is None:
             with no_grad():
@@ -204,7 +204,7 @@ class GatheredParameters:
 
     def _before_backward(self, tensors: Sequence[Tensor] | None, grad: Tensor) -> None:
         """Hold whole parameters, for checkpointed layers that run once more."""
-        self.install(self.again() if tensors is None else tensors)
+        self.install(self.regather() if tensors is None else tensors)
         call_after_backward(self._after_backward)
 
     def _after_backward(self) -> None:
@@ -266,20 +266,20 @@ class GatheredParameters:
     def full_params(self, writes_back: bool, with_grads: bool) -> Iterator[None]:
         """Hold whole parameters, which users may change, in the block."""
         with no_grad():
-            wholes = [
+            full_parameters = [
                 Parameter(whole(parameter.detach()), parameter.requires_grad)
                 for parameter in self.parameters
             ]
             if with_grads:
-                for parameter, local in zip(self.parameters, wholes, strict=True):
+                for parameter, local in zip(self.parameters, full_parameters, strict=True):
                     local.grad = None if parameter.grad is None else whole(parameter.grad)
-        self.install(wholes)
+        self.install(full_parameters)
         try:
             yield
         finally:
             self.install(self.parameters)
             if writes_back:
-                for parameter, local in zip(self.parameters, wholes, strict=True):
+                for parameter, local in zip(self.parameters, full_parameters, strict=True):
                     with no_grad():
                         parameter.data = _part(local.detach(), parameter)
                         if with_grads and local.grad is not None:
@@ -330,10 +330,10 @@ class _Gather(Function):
     def forward(ctx: Any, group: GatheredParameters, *parts: Tensor) -> tuple[Tensor, ...]:
         ctx.group = group
         ctx.set_materialize_grads(False)
-        wholes = group.copies(parts)
-        pairs = zip(parts, wholes, strict=True)
+        full_parameters = group.copies(parts)
+        pairs = zip(parts, full_parameters, strict=True)
         ctx.mark_non_differentiable(*[local for part, local in pairs if not part.requires_grad])
-        return wholes
+        return full_parameters
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
@@ -352,7 +352,7 @@ class _RegatherHooks:
         return value.alias() if position is None else position
 
     def unpack(self, packed: Value | int, grads: Sequence[Value | None]) -> Value:
-        return unwrap(self._group.again()[packed]) if isinstance(packed, int) else packed
+        return unwrap(self._group.regather()[packed]) if isinstance(packed, int) else packed
 
 
 def whole(part: Tensor) -> Tensor:
