@@ -106,7 +106,7 @@ class _Segment:
 
 
 class _Collector:
-    """Hooks that collect what is saved."""
+    """Hooks that collect the saved tensors."""
 
     def __init__(self) -> None:
         self.values: list[Value] = []
@@ -214,7 +214,7 @@ def checkpoint_sequential(
 
 
 def _chain(functions: Sequence[Callable]) -> Callable:
-    """The functions one after the other."""
+    """The composition of the functions."""
 
     def run(value: Any) -> Any:
         for function in functions:

@@ -86,7 +86,7 @@ class FunctionCtx:
     saved_variables = saved_tensors
 
     def _save(self, outputs: Sequence[Any]) -> None:
-        """Put away what is to be saved; a result is kept without its history."""
+        """Save the collected tensors; results are saved without their history."""
         positions = {id(output): index for index, output in enumerate(outputs)}
 
         def pack(tensors: Iterable[Tensor | None]) -> list[_Saved | None]:
@@ -100,7 +100,7 @@ class FunctionCtx:
         self._to_save_for_forward = ()
 
     def _release(self) -> None:
-        """Give up what was saved."""
+        """Release the saved tensors."""
         if self._saved:
             self._saved = None
         if self._saved_for_forward:
@@ -108,7 +108,7 @@ class FunctionCtx:
 
 
 def _check_tensors(method: str, arguments: Sequence[Any]) -> None:
-    """Check what is to be saved.
+    """Check the tensors to save.
 
     Raises:
         TypeError: something is neither a tensor nor None.
@@ -382,7 +382,7 @@ def _distinct(output: Any, inputs: tuple, context: FunctionCtx) -> Any:
 
 
 def _check_dirty(function: type[Function], context: FunctionCtx, outputs: list[Any]) -> None:
-    """Check what was marked as changed in place.
+    """Check the tensors that were marked as changed in place.
 
     Raises:
         RuntimeError: `forward` did not return it, so that its new content has no history.

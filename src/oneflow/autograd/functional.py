@@ -39,7 +39,7 @@ def _like(results: Sequence[Any], like: Any) -> Any:
 
 
 def _prepared(inputs: Any, create_graph: bool, function: str) -> tuple[Tensor, ...]:
-    """Inputs that gradients can be asked for, apart from the user's tensors."""
+    """Copies of the inputs that require gradients, apart from the user's tensors."""
     prepared = []
     for tensor in _tuple(inputs, "inputs", function):
         if create_graph and tensor.requires_grad:

@@ -82,7 +82,7 @@ def _roots(outputs: list[Tensor], grads: OptionalTensors) -> list[tuple[Edge, Va
 
 
 def _elements(tensors: Any) -> Any:
-    """Tensors with those of the elements in the place of tensors that are made of others."""
+    """Tensors, with composed tensors replaced by the tensors of their elements."""
     if isinstance(tensors, Sequence):
         return [_elements(tensor) for tensor in tensors]
     return tensors._elements if isinstance(tensors, ComposedTensor) else tensors
@@ -275,7 +275,7 @@ def grad(
 def _composed_grad(
     outputs: Tensors, inputs: list[Tensor], grad_outputs: OptionalTensors, options: tuple
 ) -> tuple[Tensor | None, ...]:
-    """`grad` of tensors of which some are made of others."""
+    """`grad` of tensors of which some are composed (sparse, nested)."""
     gradients = grad(_elements(outputs), _elements(inputs), _elements(grad_outputs), *options)
     return tuple(
         like.with_values(values)

@@ -1,4 +1,4 @@
-"""Command lines whose errors say what is meant, perhaps."""
+"""Command lines whose errors suggest similar names."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _OPTION = re.compile(r"--\w[\w-]*")
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser that suggests options and choices like those that it does not know."""
+    """A parser that suggests similar options and choices for unknown ones."""
 
     def error(self, message: str) -> NoReturn:
-        """End the program with a message, and what is meant perhaps."""
+        """End the program with a message that suggests similar names."""
         choice, unknown = _CHOICE.search(message), _UNKNOWN.search(message)
         hint = ""
         if choice is not None:

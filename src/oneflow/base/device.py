@@ -105,7 +105,7 @@ class Device:
 
     @classmethod
     def _add(cls, type: str, number: int) -> Device:
-        """The one object of a type and number, which is made if there is none."""
+        """The unique object of a type and number."""
         device = super().__new__(cls)
         device.type, device.number = type, number
         return cls._instances.setdefault((type, number), device)
@@ -191,7 +191,7 @@ CPU = Device("cpu")
 
 
 class _Defaults(threading.local):
-    """The devices of this thread's new tensors: that of the innermost ``with`` is the last."""
+    """The default devices of this thread: a stack, the innermost ``with`` is the last."""
 
     def __init__(self) -> None:
         self.devices = [CPU]

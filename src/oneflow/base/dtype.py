@@ -220,7 +220,7 @@ def get_default_dtype() -> DType:
 
 
 def dtype_hint(name: Any) -> str:
-    """Return the end of a message about what is no dtype: those like the text that is given."""
+    """Return the end of an error about an unknown dtype: the names that are similar."""
     return did_you_mean(name.rpartition(".")[2], _BY_NAME) if isinstance(name, str) else ""
 
 

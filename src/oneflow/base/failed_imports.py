@@ -1,4 +1,4 @@
-"""Imports of names and modules that do not exist: what is meant, perhaps.
+"""Errors of imports of names and modules that do not exist, with similar names.
 
 Python says nothing of the kind for modules, and before 3.12 nothing for names.
 """

@@ -1,4 +1,4 @@
-"""Modules and names of a package that are imported when they are first asked for.
+"""Modules and names of a package that are imported on first use.
 
 Type checkers read the same names from imports under ``if TYPE_CHECKING``, which
 `tools/make_facades.py` writes.

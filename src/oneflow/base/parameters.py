@@ -29,7 +29,7 @@ class Parameters(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """All names in the order of the definition, but for the one after two stars."""
+        """All parameter names in order, except ``**kwargs``."""
         star = [] if self.variadic is None else [self.variadic]
         return [*self.positional, *star, *self.keyword_only]
 

@@ -1,4 +1,4 @@
-"""Settings of the process that worker processes take over from the one that starts them."""
+"""Settings that worker processes inherit from the process that starts them."""
 
 from __future__ import annotations
 

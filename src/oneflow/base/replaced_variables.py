@@ -88,5 +88,5 @@ REPLACED = {
 
 
 def replaced_variables() -> dict[str, str]:
-    """Return those of the variables that are set in this process, with what takes their place."""
+    """Return the replaced variables that are set in this process, with their replacements."""
     return {name: place for name, place in REPLACED.items() if name in os.environ}

@@ -101,7 +101,7 @@ def as_integer(value: Any, name: str) -> int:
 
 
 def is_several(value: Any) -> TypeGuard[Sequence[Any]]:
-    """Return whether a value is several numbers, and not one: a tensor of 0 dimensions is one."""
+    """Return whether a value is a sequence of numbers; a 0-dim tensor is a single number."""
     return (
         isinstance(value, Iterable)
         and not isinstance(value, str)

@@ -57,5 +57,5 @@ class UnknownAttributeError(AttributeError):
         self._name, self._candidates = name, candidates
 
     def __str__(self) -> str:
-        """The message, and what is meant perhaps."""
+        """The message, with similar names."""
         return f"{super().__str__()}{did_you_mean(self._name, self._candidates())}"

@@ -16,7 +16,7 @@ _LIBRARIES = (_PACKAGE, *(str(Path(library.__file__ or "").parent) for library i
 
 
 def hide_internal_frames(error: Exception) -> None:
-    """Take the frames of this package out of an error's traceback, unless all are asked for.
+    """Remove the frames of this package from an error's traceback, unless all are shown.
 
     A function that users call does so before it raises the error again::
 

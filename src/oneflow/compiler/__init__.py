@@ -1,1 +1,1 @@
-"""From a program to an executable: JAX traces the plain evaluator, XLA compiles what it saw."""
+"""From a program to an executable: JAX traces the plain evaluator, XLA compiles the trace."""

@@ -87,7 +87,7 @@ class ExecutableCache:
                     self._owners.move_to_end(owner)
 
     def evict(self, selected: Iterable[Hashable]) -> None:
-        """Let some owners release their executables; those that hold none are passed over."""
+        """Let some owners release their executables; owners without any are skipped."""
         with self._lock:
             callbacks = [self._remove(owner) for owner in list(selected) if owner in self._owners]
         for callback in callbacks:
@@ -116,7 +116,7 @@ def mapping_count() -> int:
 
 
 def _max_mappings() -> int:
-    """Half of what the system allows: the other half is for what is not ours."""
+    """Half of the mappings that the system allows; the rest is for other libraries."""
     try:
         return int(Path("/proc/sys/vm/max_map_count").read_text(encoding="ascii")) // 2
     except (OSError, ValueError):

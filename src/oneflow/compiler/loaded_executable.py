@@ -134,7 +134,7 @@ class LoadedExecutable:
             self._run_first(arguments, returned, call)
 
     def _run_first(self, arguments: tuple, returned: list, call: tuple[type | bool, ...]) -> None:
-        """The first run of its kind goes through JAX's Python code, which prepares the others."""
+        """Run once through JAX's Python code, which prepares later runs."""
         with jax.enable_x64(bool(call[-1])):
             if not returned:
                 returned.append(self._compiled(*arguments))

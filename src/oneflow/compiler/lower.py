@@ -150,7 +150,7 @@ class Executable:
         return lax.pmax(failed.astype(jnp.int32), axes) > 0
 
     def _number_arguments(self, scalars: Sequence[Any]) -> Sequence[Any]:
-        """The tables of numbers and the row, as arguments of what is compiled."""
+        """The arguments of the compiled function for the tables of numbers and the row."""
         if self._only_floats:
             return self._tables([np.array(scalars, np.float64)], scalars)
         floats = [scalars[i] for i in self._floats]
@@ -257,7 +257,7 @@ class Executable:
         return self.sorted_results(returned[0])
 
     def sorted_results(self, results: Sequence[Any]) -> tuple[list[Any], CheckResults | None]:
-        """The outputs of `function`, or of its compiled form, in order; and those of its checks."""
+        """The outputs of `function`, compiled or not, in order; then the outputs of its checks."""
         outputs = list(map(results.__getitem__, self._positions))
         if not self._has_checks:
             return outputs, None
@@ -346,7 +346,7 @@ def operation_executable(operation: Operation, use: Use = Use.RESULTS) -> Callab
 
 
 def compile_operation(operation: Operation, use: Use = Use.RESULTS) -> None:
-    """Compile a single operation on one device; it has its executable when that is done."""
+    """Compile a single operation on one device, now."""
     types = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
     jit_function = _jit_operation(operation, operation.evaluate)
     _keep(operation, use, run_without_interrupt(lambda: jit_function.lower(*types).compile()))

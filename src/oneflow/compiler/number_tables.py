@@ -1,4 +1,4 @@
-"""The run-time numbers of a program on its device: what has not changed is not sent again.
+"""The run-time numbers of a program on its device; unchanged numbers are not sent again.
 
 On accelerators a program takes a table of float64 and one of int64, and the row that holds the
 numbers of this run. What optimizers, their schedules and generators will need is known in advance.

@@ -1,4 +1,4 @@
-"""Programs for the CPU with much working memory run one after the other, in the same memory.
+"""CPU programs with large temporaries run one at a time, and so share one memory.
 
 XLA allocates a program's working memory on the C library's heap when the program starts and frees
 it when the program ends. Two effects made a ResNet-50 step's peak 1.9 GB instead of 1.3:

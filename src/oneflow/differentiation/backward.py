@@ -29,9 +29,9 @@ class _Passes(threading.local):
     """The backward passes that this thread is in: one may run inside another.
 
     Attributes:
-        depth: how many.
-        at_end: what is to be done when the outermost is over, in the order of the keys; for each,
-            whether it is done also after a pass that gives leaves no gradients.
+        depth: the number of passes that run inside each other.
+        at_end: the functions to call when the outermost pass ends, in order; True for those that
+            are called after passes without leaves, too.
     """
 
     def __init__(self) -> None:
@@ -50,10 +50,10 @@ _passes = _Passes()
 def call_after_backward(action: Callable[[], None], *, also_without_leaves: bool = False) -> bool:
     """Call `action` once when the backward pass that is running is over; hooks use it.
 
-    It is not called if the pass fails, nor after one that gives leaves no gradients, unless asked.
+    It is not called if the pass fails; after passes for targets only if `also_without_leaves`.
 
     Returns:
-        Whether this pass is asked for the first time.
+        Whether `action` is new to this pass.
     """
     is_new = action not in _passes.at_end
     _passes.at_end[action] = also_without_leaves
@@ -77,7 +77,7 @@ def backward_pass(
         create_graph: record this pass, so that its results can be differentiated.
         targets: collect the gradients of these edges and give nothing to the leaves; None
             accumulates into the leaves.
-        accumulate: give those of `targets` that are leaves their gradients, in place of collecting.
+        accumulate: add gradients to `Tensor.grad` of the leaves among `targets`, and collect none.
         hooks: run the hooks on nodes.
 
     Returns:
@@ -133,7 +133,7 @@ class _Walk:
         self.accumulates = False
 
     def send(self, node: Node, index: int, grad: Value) -> None:
-        """Add `grad` to what has arrived for output `index` of `node`."""
+        """Add `grad` to the gradient of output `index` of `node`."""
         if not (self._for_leaves or self._useful[node] or node in self._goals):
             return
         slots = self._received.get(node)
@@ -185,7 +185,7 @@ class _Walk:
         return results if hooks is None else hooks.leave(results, grads)
 
     def _is_needed(self, node: Node, grads: list[Value | None]) -> bool:
-        """Keep the gradients asked for, and return whether the node runs."""
+        """Collect the gradients of targets, and return whether the node must run."""
         if self.accumulates:
             has_hooks = node.hooks is not None and bool(node.hooks.before or node.hooks.after)
             return self._useful[node] or node.is_leaf_node or has_hooks

@@ -57,7 +57,7 @@ INFERENCE_MODE_CHANGED: Hook[Callable[[bool], None]] = Hook(
 
 @contextlib.contextmanager
 def tangent_passes(active: bool) -> Iterator[None]:
-    """Context manager: backward passes inside are those of forward mode, or not."""
+    """Context manager: mark backward passes inside as parts of forward mode, or not."""
     before, MODE.tangents = MODE.tangents, active
     try:
         yield

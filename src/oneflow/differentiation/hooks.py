@@ -43,7 +43,7 @@ class HookHandle:
 
 
 class RetainedGradient:
-    """Gives a tensor that asked for it (`retain_grad`) the gradient of what it holds.
+    """Stores the gradient of a value in the tensor that holds it (`retain_grad`).
 
     Attributes:
         owner: weak reference to the tensor.

@@ -89,7 +89,7 @@ class Node:
         raise NotImplementedError
 
     def release(self) -> None:
-        """Give up what was kept for the backward pass."""
+        """Release the values that were saved for the backward pass."""
 
     def name(self) -> str:
         """Name shown to users, such as ``mul_backward``; ``MulBackward0`` in PyTorch's place."""
@@ -240,7 +240,7 @@ class OperationNode(Node):
         return results
 
     def _check_stale(self, saved: tuple) -> None:
-        """Raise unless what was overwritten since is free to be."""
+        """Raise if a saved value has been overwritten and is still needed."""
         for position, value in zip(self._rules.saved, saved, strict=True):
             if type(value) is not Value or not value.stale:
                 continue

@@ -71,7 +71,7 @@ class packing:
 
 
 def packed(value: Any) -> Any:
-    """The form in which a node keeps an operand: numbers, and values without hooks, as they are."""
+    """The form in which a node saves an operand; hooks pack values, and numbers are not changed."""
     if not MODE.saved_hooks or type(value) is not Value:
         return value
     return Packed(MODE.saved_hooks[-1], value)

@@ -1,4 +1,4 @@
-"""Guards of a recorded step: what is in the dicts of modules that it was bound to."""
+"""Guards of a recorded step: the contents of the dicts of its modules."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class AutoParallelOptions:
 def sharding_search(
     captured: CapturedStep, options: AutoParallelOptions | None
 ) -> ShardingSearch | None:
-    """The search for shardings of a captured step; None if it is not asked for.
+    """The search for shardings of a captured step; None if auto parallelism is off.
 
     Raises:
         RuntimeError: the step runs on several placements.

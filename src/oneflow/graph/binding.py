@@ -1,4 +1,4 @@
-"""`StepBinding`: the tensors that the inputs and outputs of a compiled program stand for."""
+"""`StepBinding`: the tensors behind the inputs and outputs of a compiled program."""
 
 from __future__ import annotations
 

@@ -360,7 +360,7 @@ class _Capture:
     # --- the captured step
 
     def _captured(self, structure: Any, results: list[Tensor]) -> CapturedStep:
-        """Collect what was recorded. The outputs may need instructions of their own."""
+        """Return the recorded step. The outputs may need instructions of their own."""
         recorder, variables, steps = self._recorder, self._variables, self._scope.optimizer_steps
         updates, written = variables.updates(), self._written_arguments()
         gradients = self._gradients(set().union(*(step.tensors for step in steps)))

@@ -95,7 +95,7 @@ class CaptureScope:
 
     @contextlib.contextmanager
     def capturing(self) -> Iterator[None]:
-        """Context manager: this thread's operators are recorded, and variables stand for inputs.
+        """Context manager: record this thread's operators, with variables as inputs.
 
         Raises:
             ExternalWriteError: `build` wrote to a tensor that is no part of the graph.
@@ -146,7 +146,7 @@ class CaptureScope:
 
 
 def _new_host_input(recorder: CapturingRecorder, spec: TensorSpec) -> Tensor:
-    """Return the tensor that stands for what a reader reads.
+    """Return the placeholder of a tensor that a reader reads.
 
     Raises:
         OtherDeviceError: the reader has a placement, and the graph runs on a device.

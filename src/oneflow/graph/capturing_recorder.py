@@ -42,12 +42,12 @@ class CapturingRecorder(Recorder):
         self._phases: list[tuple[int, Phase]] = []
 
     def takes(self, device: Device | Placement) -> bool:
-        """Return true if `device` is that of the step, or both are placements."""
+        """Return whether `device` is the step's, or both are placements."""
         both = isinstance(device, Placement) and isinstance(self.device, Placement)
         return both or device is self.device
 
     def begin(self, phase: Phase) -> None:
-        """Count what is recorded from now on to `phase`."""
+        """Assign instructions that are recorded from now on to `phase`."""
         self._phases.append((len(self.outputs), phase))
 
     def phase_of(self, position: int) -> Phase:
@@ -56,7 +56,7 @@ class CapturingRecorder(Recorder):
         return self._phases[index - 1][1] if index else Phase(PREPARE)
 
     def new_input(self, spec: TensorSpec) -> Value:
-        """Return a value that stands for an array given with each call."""
+        """Return the placeholder of an array that each call passes."""
         self.arrays.append(None)
         self.specs.append(spec)
         return Value(spec, None, self, ~(len(self.arrays) - 1))
@@ -176,7 +176,7 @@ class _OtherDeviceRecorder(EagerRecorder):
         return not self._step.closed
 
     def flush(self, reason: str) -> None:
-        """Run what was recorded once the step has been, for who holds values after an error.
+        """Run the recorded instructions after the step, for values that are held after an error.
 
         Raises:
             OtherDeviceError: a value was read within `build`.

@@ -173,7 +173,7 @@ def _with_engine(
     constants: Mapping[int, Any],
     captured: CapturedStep,
 ) -> EngineExecutable:
-    """The step as an engine runs it; a warning says what is left to XLA."""
+    """The step as run by an engine; a warning names the operators that are left to XLA."""
     weights = [*[unwrap(variable).read() for variable in binding.variables], *binding.constants]
     executable = EngineExecutable(
         engine, program, captured.device, constants, captured.checks, captured.name, weights

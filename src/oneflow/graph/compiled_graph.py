@@ -193,7 +193,7 @@ class CompiledGraph:
         self.__dict__["_is_shared"] = bool(mode)
 
     def share_from(self, shared_graph: CompiledGraph) -> None:
-        """Use the modules of another graph of the same class in place of those of this one.
+        """Use the modules of another graph of the same class.
 
         So both have the same parameters and buffers in memory, as graphs for arguments of other
         shapes do.
@@ -291,7 +291,7 @@ class CompiledGraph:
     def runtime_state_dict_to(
         state_dict: Mapping[str, Any], device: Device | str
     ) -> Mapping[Any, Any]:
-        """The state for a device of the same type as the one it was compiled for.
+        """The state on another device of the type that it was compiled for.
 
         Raises:
             RuntimeError: it is a device of another type, for which steps are compiled anew.

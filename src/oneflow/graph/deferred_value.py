@@ -57,7 +57,7 @@ class DeferredValue:
 
 
 def _numbers_read(program: Program, recorder: CapturingRecorder) -> list[Any]:
-    """Return the run-time numbers of a part of a step, with 0 for those that it does not read.
+    """Return the run-time numbers of a part of a step; numbers that it does not read are 0.
 
     Raises:
         RuntimeError: one of them is drawn anew for each call.

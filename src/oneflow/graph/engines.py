@@ -1,4 +1,4 @@
-"""Engines that may run a graph in place of XLA, and what is missing for that."""
+"""Engines that may run a graph in place of XLA, and the requirements that are missing."""
 
 from __future__ import annotations
 

@@ -421,7 +421,7 @@ class Graph(CompiledGraph):
         )
 
     def draw(self, path: str | os.PathLike[str]) -> None:
-        """Write a figure of what was compiled last: modules, and how values flow between them.
+        """Write a figure of the latest compiled program: modules, and the values between them.
 
         Args:
             path: an SVG file.

@@ -128,7 +128,7 @@ class GraphConfig:
         )
 
     def select_engine(self, training: bool) -> Engine | None:
-        """The engine that was asked for; None if there is none, or it is not installed.
+        """The engine that the options name; None if they name none, or it is not installed.
 
         Raises:
             RuntimeError: it is installed but cannot run this graph.

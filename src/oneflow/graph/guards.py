@@ -43,7 +43,7 @@ class Guards:
         self._hooks: list[Any] = []
 
     def _add(self, prefix: str, owner: Any, base: type) -> None:
-        """Add an object's plain attributes, and those of its class that it may yet get itself."""
+        """Add an object's plain attributes, and class attributes that it may shadow later."""
         members = vars(owner)
         kinds = _PLAIN + _FUNCTIONS
         attributes: dict[str, Any] = {

@@ -128,7 +128,7 @@ class ModuleTracer:
         self._changes.append((len(self._recorder.outputs), outer))
 
     def _print_operator(self, primitive: Primitive, operands: tuple) -> tuple:
-        """Dispatch calls this with every operator; the operands stay as they are."""
+        """Print an operator; dispatch calls this for each, and operands are not changed."""
         verbosity = self._verbosities[-1]
         if verbosity.level >= 2:
             specs = [repr(x.spec) if type(x) is Value else repr(x) for x in operands]

@@ -12,7 +12,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 class TensorLeaf:
-    """Stands for a tensor in a structure."""
+    """Placeholder of a tensor in a structure."""
 
     def __repr__(self) -> str:
         return "tensor"

@@ -166,7 +166,7 @@ def _load_weights(path: Path, device: Device | Placement) -> dict[str, Value]:
 
 
 def _check_digest(content: bytes, data: Mapping[str, Any]) -> None:
-    """Make sure that a program is the one that a description was written for.
+    """Raise unless the digest in the description is the program's.
 
     Raises:
         ValueError: it is not.

@@ -96,7 +96,7 @@ def timeline(
 
 
 def idle_fraction(tasks: Sequence[PipelineTask], slots: Sequence[Slot]) -> dict[Placement, float]:
-    """The bubble of each stage: the share of the time from first start to last end that it waits.
+    """The bubble of each stage: the share of the whole time in which it waits.
 
     With S equal stages and n micro batches
     ``(S - 1) / (S - 1 + n)`` of the time is bubble.
@@ -163,7 +163,7 @@ class _Scheduler:
         return (phase.kind != BACKWARD, phase.micro_batch, index)
 
     def _is_full(self, task: PipelineTask) -> bool:
-        """Return true if a stage keeps the activations of as many micro batches as it may."""
+        """Return whether a stage holds activations of the maximal number of micro batches."""
         if task.phase.kind != FORWARD or not self._trains:
             return False
         started = self._started[task.placement]

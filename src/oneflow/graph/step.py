@@ -206,7 +206,7 @@ class Step:
             raise
 
     def _prepare(self, arguments: Sequence[Tensor]) -> None:
-        """Run what is to run before the step, and bring its tensors up to date."""
+        """Run pending programs before the step, and bring its tensors up to date."""
         if self.host_inputs:
             read_next(self.host_inputs, arguments)
         flush_all("graph")

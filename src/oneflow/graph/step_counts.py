@@ -88,7 +88,7 @@ class StepCounts:
         raise NotImplementedError
 
     def is_current(self) -> bool:
-        """Return true if what was recorded holds for the present options."""
+        """Return whether the recorded counts are valid for the present options."""
         raise NotImplementedError
 
     def advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:

@@ -88,7 +88,7 @@ class SummaryWriter:
         name: str | None = None,
         global_step: int | None = None,
     ) -> None:
-        """Add a run with the settings that it had, in a folder of its own.
+        """Add a run with its hyperparameters, in a folder of its own.
 
         Args:
             hparam_dict: the settings.

@@ -51,7 +51,7 @@ class GraphVariable:
 
     @property
     def input(self) -> int:
-        """The number of the program's input that it is."""
+        """The number of the program's input."""
         return ~self.value.position
 
 
@@ -107,7 +107,7 @@ class GraphVariables:
                 self.add(f"{prefix}{name}", kind, tensor, members, name)
 
     def add(self, name: str, kind: str, tensor: Tensor, owner: dict[Any, Any], key: Any) -> None:
-        """Add a tensor, which stands for an input from now on; a known one is left as it is.
+        """Make a tensor an input of the program, unless it is one.
 
         Raises:
             RuntimeError: it is on another device than the graph, or shares its memory with

@@ -24,7 +24,7 @@ class Verbosity:
     stack_depth: int = 2
 
     def here(self) -> Verbosity:
-        """Itself if this process is one of those that print, else `QUIET`."""
+        """The verbosity of this process: `QUIET` unless its rank prints."""
         return self if -1 in self.ranks or cluster.rank() in self.ranks else QUIET
 
     def print(self, level: int, text: str) -> None:

@@ -1,4 +1,4 @@
-"""ZeRO: tensors of which data parallel ranks would all keep a copy are split over them.
+"""ZeRO: tensors that each data parallel rank would keep a copy of are split over the ranks.
 
 Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models" (2020):
 stage 1 splits the states of optimizers, stage 2 the gradients too, stage 3 the parameters too. Here
@@ -24,7 +24,7 @@ from oneflow.tensor.views import unwrap
 
 
 def split_over_replicas(spec: TensorSpec, min_size: int) -> NdSbp:
-    """The SBP that splits a tensor over the ranks that have the same of it.
+    """The SBP that splits a tensor over the ranks that hold copies of it.
 
     Args:
         spec: the spec of the tensor.

@@ -1,4 +1,4 @@
-"""Estimates of the time that NumPy takes for equations: enough to tell what is better compiled.
+"""Estimates of NumPy's time for equations, precise enough to decide what to compile.
 
 Rates are round figures for one CPU core and arrays that fit into its caches.
 """

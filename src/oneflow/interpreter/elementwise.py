@@ -297,7 +297,7 @@ def _convert_element_type(equation: Any) -> Callable:
 
 
 def _float_to_integer(x: Any, target: np.dtype) -> Any:
-    """Floats as integers: NaN becomes 0, and what is out of range the nearest that there is."""
+    """Convert floats to integers: NaN becomes 0, and numbers out of range saturate."""
     wide = x.astype(np.float32) if is_half(x.dtype) else x
     limits = np.iinfo(target)
     truncated = np.trunc(wide)

@@ -102,7 +102,7 @@ class FlatJaxpr:
         return [self._source(atom, scope) for atom in jaxpr.outvars]
 
     def _add(self, equation: Any, sources: list[int]) -> list[int]:
-        """Append an equation, or those that it calls; returns where its results are."""
+        """Append an equation, or the equations that it calls; returns the places of its results."""
         name, params = equation.primitive.name, equation.params
         if name in IDENTITIES:
             return sources

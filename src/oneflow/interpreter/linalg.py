@@ -20,7 +20,7 @@ _PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"
 
 
 def _routine(name: str, dtype: np.dtype, module: str = "scipy.linalg.lapack") -> Callable:
-    """A routine of LAPACK or BLAS for a dtype; those of orthogonal matrices have two names."""
+    """A routine of LAPACK or BLAS for a dtype ; some have other names for complex matrices."""
     prefix = _PREFIXES[dtype.name]
     if dtype.kind == "c":
         name = {"orgqr": "ungqr", "syevd": "heevd"}.get(name, name)
@@ -76,7 +76,7 @@ def _or_nan(results: Sequence[np.ndarray], info: int) -> Sequence[np.ndarray]:
 
 
 def _with_workspace(routine: Callable) -> Callable[..., list[np.ndarray]]:
-    """A routine with the workspace that it asks for, which decides how it computes."""
+    """A routine with the workspace of the size that it asks for, which selects its algorithm."""
 
     def compute(*operands: np.ndarray) -> list[np.ndarray]:
         *_, work, _ = routine(*operands, lwork=-1)

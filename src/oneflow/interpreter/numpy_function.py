@@ -25,7 +25,7 @@ _Call = tuple[Callable, Sequence[int], int | Sequence[int], Sequence[int]]
 
 
 class NumpyFunction:
-    """A trace as a function of NumPy arrays: calls, one after the other.
+    """A trace as a function of NumPy arrays: a list of calls in order.
 
     Operands are never written to; results can be views of them. Floating point errors are NumPy's
     to report: call it within ``np.errstate(all="ignore")``.

@@ -13,7 +13,7 @@ from oneflow.interpreter.shapes import padded
 
 
 def _accumulation_dtype(result: np.dtype) -> np.dtype:
-    """The dtype in which products are added up: that of results, single precision for halves."""
+    """The dtype in which products are summed: the result's, or single precision for halves."""
     return np.dtype(np.float32) if is_half(result) else result
 
 

@@ -37,7 +37,7 @@ def _philox(equation: Any) -> Callable:
 
 
 def _random_bits(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> tuple[Any, Any, Any, Any]:
-    """Four words of each element; what has no dimensions is the same for all."""
+    """Four words of each element; operands without dimensions apply to all elements."""
     factors = [np.uint64(factor) for factor in FACTORS]
     steps = [np.uint32(key_step) for key_step in KEY_STEPS]
     for _ in range(ROUNDS):

@@ -169,7 +169,7 @@ def _dynamic_update_slice(equation: Any) -> Callable:
 
 
 def _window(starts: Any, sizes: Any, shape: Any) -> tuple[slice, ...]:
-    """A window, moved so that it is inside of the array."""
+    """A window, clamped to lie inside the array."""
     first = [
         min(max(int(start), 0), size - window_size)
         for start, window_size, size in zip(starts, sizes, shape, strict=True)

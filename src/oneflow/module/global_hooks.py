@@ -57,7 +57,7 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, grad_input, grad_output)`` when those of its inputs are known.
+    """Call ``hook(module, grad_input, grad_output)`` when the gradients of the inputs are known.
 
     A return value other than None replaces `grad_input`.
     """

@@ -74,7 +74,7 @@ class Hooks(CountedDict):
 
 
 class KeywordHook:
-    """A forward hook that wants to be called otherwise than the others.
+    """A forward hook with options: it takes keyword arguments, or is called after errors, too.
 
     Attributes:
         function: the hook.

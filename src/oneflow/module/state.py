@@ -18,7 +18,7 @@ EXTRA_STATE = "_extra_state"
 
 
 def no_member(module: Any, name: str, registry: str) -> AttributeError:
-    """The error of a module that has no member of a name, with those of a registry like it."""
+    """The error of a module without a member of a name, with similar names of a registry."""
     hint = did_you_mean(name, module.__dict__[registry])
     return AttributeError(f"{type(module).__name__} has no attribute `{name}`{hint}")
 

@@ -93,7 +93,7 @@ def states_of_parameters(state: Mapping[Any, Any]) -> list[dict[str, Any]]:
 
 
 def copied_state(state: Any) -> Any:
-    """Return a parameter's state, a dict, as a new one; another value as it is."""
+    """Return a copy of a parameter's state if it is a dict, else the value itself."""
     return dict(state) if isinstance(state, dict) else state
 
 

@@ -76,7 +76,7 @@ class OptimizerHooks:
         return handle
 
     def _replaced_by_hooks(self, place: str, value: Any) -> Any:
-        """The value after each ``hook(optimizer, value)``; None leaves it as it is."""
+        """The value after each ``hook(optimizer, value)``; a hook may return None to keep it."""
         for hook in list(self._hooks[place]):
             result = hook(self, value)
             value = value if result is None else result
@@ -131,7 +131,7 @@ class OptimizerHooks:
 
 
 def complete_step(step: Callable) -> Callable:
-    """`step` with its hooks, and with what it recorded started at its end."""
+    """`step` with its hooks; at the end the recorded program starts."""
 
     @functools.wraps(step)
     def complete(self: Any, *args: Any, **kwargs: Any) -> Any:

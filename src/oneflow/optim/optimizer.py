@@ -192,7 +192,7 @@ class Optimizer(GraphSchedule, OptimizerHooks, KeywordSuggestion):
     # --- the step
 
     def step(self, closure: Callable[..., Any] | None = None) -> Any:
-        """Update every parameter that has a gradient, and start running what was recorded.
+        """Update every parameter that has a gradient, and start the recorded program.
 
         Args:
             closure: computes the loss again, with gradients, and returns it.
@@ -468,7 +468,7 @@ class Optimizer(GraphSchedule, OptimizerHooks, KeywordSuggestion):
         self.__dict__.update(state)
 
     def _convert_state(self, name: str, value: Any, owner: Tensor) -> Any:
-        """One saved state as it is kept for `owner`.
+        """A saved state in the form of `owner`'s.
 
         Counts are Python numbers; those of classes with steps of their own stay what they are.
         """
@@ -492,7 +492,7 @@ class Optimizer(GraphSchedule, OptimizerHooks, KeywordSuggestion):
 
 
 def _run_recorded() -> None:
-    """Run what was recorded before the first step, so that it is the same program as the others."""
+    """Run pending instructions before the first step, so that all steps are the same program."""
     if not is_capturing():
         flush_devices("step")
 

@@ -11,7 +11,7 @@ from oneflow.primitives.operators.optimizer import SGDNumbers, sgd_update, sgdw_
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent, with momentum if asked for.
+    """Stochastic gradient descent, with optional momentum.
 
     Args:
         params: tensors or parameter groups.

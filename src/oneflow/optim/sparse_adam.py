@@ -1,4 +1,4 @@
-"""Adam for parameters of which a step has gradients for few rows."""
+"""Adam for parameters with gradients for few rows per step."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class WrittenAttention(NamedTuple):
 
     @property
     def instructions(self) -> dict[int, Instruction]:
-        """All instructions that it consists of, by the number of their first result."""
+        """All instructions of the pattern, by the number of their first result."""
         inner = [*self.scores.inner, self.softmax, *self.mixture.inner]
         if self.gradients is not None:
             inner += self.gradients.inner
@@ -137,7 +137,7 @@ class WrittenAttention(NamedTuple):
 
 
 class _OtherPatternError(Exception):
-    """The instructions are not those of attention."""
+    """The instructions do not compute attention."""
 
 
 class AttentionFinder:
@@ -424,7 +424,7 @@ def _is_of_last_dim(instruction: Instruction) -> bool:
 
 
 def _is_of_batches(instruction: Instruction) -> bool:
-    """Return whether a product is one of batches that do not broadcast."""
+    """Return whether a product is batched without broadcasting."""
     x, y = instruction.operation.in_specs
     return x.ndim > 2 and x.shape[:-2] == y.shape[:-2]
 

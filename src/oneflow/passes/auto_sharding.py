@@ -200,7 +200,7 @@ class _Solver:
     # --- the search
 
     def _choose_along(self, axis: int) -> float:
-        """Choose along one dimension of the mesh, with the others as they are.
+        """Choose along one dimension of the mesh while the others are fixed.
 
         Returns:
             The time that the program takes then, in seconds.

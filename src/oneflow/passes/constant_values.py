@@ -54,7 +54,7 @@ class ConstantValues:
         return np.asarray(arrays[number]) if self._compute(number, arrays) else None
 
     def _compute(self, number: int, arrays: dict[int, Any]) -> bool:
-        """Compute a value and what it comes from into `arrays`; return whether that is possible."""
+        """Compute a value and its operands into `arrays`; return whether that is possible."""
         spec = self._specs[number]
         if number in self._numbers:
             arrays[number] = np.asarray(self._numbers[number], spec.dtype.numpy)

@@ -64,7 +64,7 @@ class _Merging:
         return Program(old.inputs, old.scalars, instructions, outputs)
 
     def add(self, instruction: Instruction) -> None:
-        """Append an instruction, or what it becomes together with those before it."""
+        """Append an instruction, merged with earlier ones where possible."""
         operands = tuple([self._same.get(number, number) for number in instruction.operands])
         instruction = replace(instruction, operands=operands)
         primitive = instruction.operation.primitive

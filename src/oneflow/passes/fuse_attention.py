@@ -134,7 +134,7 @@ def _call(attention: WrittenAttention, constants: ConstantValues) -> _Call | Non
 
 
 def _are_one(fill_values: set[float], causal: bool, is_added: bool) -> bool:
-    """Return whether one mask can say what several do; `fill_values` are those of truth values."""
+    """Return whether several masks can be merged; boolean masks write `fill_values`."""
     if causal:
         return fill_values <= {-math.inf}
     return len(fill_values) < 2 and not (is_added and any(fill > LOWEST for fill in fill_values))

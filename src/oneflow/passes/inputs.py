@@ -16,7 +16,7 @@ def inputs_read(program: Program) -> set[int]:
 
 
 def with_inputs(program: Program, order: Sequence[int]) -> Program:
-    """Return the program with the array inputs in `order`, which has at least those that are read.
+    """Return the program with array inputs in `order`, which holds all inputs that are read.
 
     Run-time numbers keep their order.
     """

@@ -1,4 +1,4 @@
-"""Minimize a sum of costs, each of which depends on the states of one node or of two.
+"""Minimize a sum of costs of single nodes and of pairs of nodes over the nodes' states.
 
 Nodes are eliminated one after the other, as in dynamic programming (Bertelè and Brioschi,
 "Nonserial Dynamic Programming", 1972): the least cost over the states of one node is a table over
@@ -151,7 +151,7 @@ class _MinSumSolver:
         return neighbors, costs.argmin(axis=0)
 
     def _pivot(self, done: set[int]) -> int:
-        """The node with most neighbors, of those that were not fixed before if possible."""
+        """The node with most neighbors; nodes that were not fixed before come first."""
         open_nodes = [n for n in range(len(self._sizes)) if n not in done]
         return max(open_nodes, key=lambda n: (n not in self._fixed_before, len(self._neighbors(n))))
 

@@ -1,4 +1,4 @@
-"""The pass pipeline: every pass, in order, with its condition, and the one place that runs them.
+"""The pass pipeline: all passes in order, each with its condition, and the function that runs them.
 
 Eager programs and the steps of graphs go through the same list. A pass is a function from a program
 to an equivalent program; one that finds nothing to do returns the program it was given.

@@ -53,7 +53,7 @@ class ProgramBuilder:
         return Program(old.inputs, old.scalars, tuple(self._instructions), outputs)
 
     def copy(self, instruction: Instruction) -> None:
-        """Append an instruction as it is."""
+        """Append an instruction unchanged."""
         operands = [self.new[number] for number in instruction.operands]
         results = self.append(instruction.operation, operands, instruction.scope)
         self.new.update(zip(instruction.results, results, strict=True))

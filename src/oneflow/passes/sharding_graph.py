@@ -131,7 +131,7 @@ class FixedNode:
         return True
 
     def sharding(self, port: Port, choices: tuple) -> NdSbp:
-        """The SBP that it had."""
+        """The fixed SBP of an operand or result."""
         return self._shardings[port]
 
     def seconds(self, choices: tuple, chip: Chip) -> float:

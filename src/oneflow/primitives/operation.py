@@ -273,7 +273,7 @@ class BackwardRules:
             self._calls.append((rule.function, _make_getter(indices)))
 
     def _rules(self) -> list[tuple[int, Rule]]:
-        """`(position, rule)` for each operand that needs a gradient; -1 stands for a joint rule."""
+        """`(position, rule)` for each operand that needs a gradient; -1 for a joint rule."""
         primitive = self.operation.primitive
         gradients = primitive.gradients
         if not gradients:
@@ -422,7 +422,7 @@ def default_rule(primitive: Primitive) -> Rule:
 
 
 def _vjp_primitive(primitive: Primitive) -> Primitive:
-    """The gradient as a primitive, with lowerings where those of the primitive are for it, too."""
+    """The gradient as a primitive; it has the lowerings of the primitive that apply to it."""
     vjp = Primitive(f"{primitive.name}_vjp", _vjp_of(primitive.impl), vjp_of=primitive)
     for platform in primitive.differentiated_lowerings:
         gradient_lowering = vjp.lowering(platform, differentiate=True)

@@ -260,7 +260,7 @@ class Primitive:
 
 
 class Rule:
-    """A gradient rule and the names of what it needs, read from its parameters."""
+    """A gradient rule and the names of the values that it needs, read from its parameters."""
 
     __slots__ = ("function", "needs")
 

@@ -107,7 +107,7 @@ class ShapeEnvironment:
         return result
 
     def require_number(self, number: int) -> None:
-        """Note that a size must be a number, and so all that it was computed from.
+        """Require that a size, and all sizes that it was computed from, be numbers.
 
         Raises:
             TypeError: always.

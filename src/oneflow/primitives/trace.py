@@ -183,7 +183,7 @@ def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def linear_solver(params: Mapping[str, Any], operands: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """Return the jaxpr that an equation of a linear solve runs, and those of its operands it takes.
+    """Return the jaxpr of an equation of a linear solve, and the operands that it takes.
 
     Args:
         params: of the equation.

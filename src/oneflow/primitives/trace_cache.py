@@ -1,4 +1,4 @@
-"""Traces, each of which serves many calls: by symbolic sizes, or without dimensions.
+"""The cache of traces: symbolic sizes let one trace serve calls of many shapes.
 
 Tracing an implementation takes JAX milliseconds; taking up a trace for other sizes takes a tenth.
 A loop in which every step has another shape therefore traces each operator once.

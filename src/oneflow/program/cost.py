@@ -9,7 +9,7 @@ from oneflow.program.ir import Program
 
 
 def program_seconds(program: Program, chip: Chip) -> tuple[float, float]:
-    """The seconds that a program on a placement computes, and that it converts SBP."""
+    """The seconds that a program on a placement takes for computing and for converting SBP."""
     shared = eliminate_common_values(program)
     parts = [operation_seconds(chip, instruction.operation) for instruction in shared.instructions]
     return sum(part[0] for part in parts), sum(part[1] for part in parts)

@@ -1,4 +1,4 @@
-"""The plain evaluator: one instruction after the other, no compiler.
+"""The plain evaluator: runs instructions in order, without a compiler.
 
 It is the compiler's oracle.
 """

@@ -116,7 +116,7 @@ def program_from_key(
 
 
 def number_of(reference: int, program: Program) -> int:
-    """The number of the value that a reference in a recorder's key stands for in its program."""
+    """The number, in a program, of the value that a reference in a recorder's key names."""
     first = len(program.inputs) + len(program.scalars)
     return first + reference if reference >= 0 else ~reference
 

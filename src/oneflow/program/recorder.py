@@ -365,7 +365,7 @@ class Recorder(ABC):
             return position < self.taken
 
     def release(self) -> None:
-        """Let go of the arrays and numbers, some of which refer to optimizers: nothing runs now."""
+        """Release arrays and numbers without running anything; some refer to optimizers."""
         # The lists may be in another thread's hands.
         self.arrays, self.input_references, self.scalars = [], {}, []
         if self.rollback.replaced or self.rollback.undo:
@@ -373,7 +373,7 @@ class Recorder(ABC):
 
     @abstractmethod
     def flush(self, reason: str) -> None:
-        """Run what was recorded; afterwards every value still held has its array.
+        """Run the recorded instructions; afterwards every live value has its array.
 
         Raises:
             Whatever running it raised, now or when it was first tried.

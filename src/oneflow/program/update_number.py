@@ -1,4 +1,4 @@
-"""Run-time numbers that know those of the steps to come, so that these can be sent in advance."""
+"""Run-time numbers that know their values in future steps, so that one transfer sends them all."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ class UpdateNumber(float):
         return update_number
 
     def __reduce__(self) -> tuple[type[float], tuple[float]]:
-        """Copies and what is read from a file are numbers: the steps to come are not theirs."""
+        """Pickle and copy as a plain number, without the values of future steps."""
         return float, (float(self),)

@@ -86,7 +86,7 @@ class Value:
         return other
 
     def read(self) -> Any:
-        """Return the JAX array, after running what has to run first (a sync point)."""
+        """Return the JAX array, after running the recorded instructions (a sync point)."""
         recorder = self.recorder
         if self.array is None and recorder is not None:
             recorder.flush("read")
@@ -94,7 +94,7 @@ class Value:
 
     @property
     def is_symbolic(self) -> bool:
-        """True if it stands for an array in a graph that is being captured."""
+        """True if the value is symbolic: part of a graph that is being captured."""
         recorder = self.recorder
         return self.array is None and recorder is not None and recorder.symbolic
 

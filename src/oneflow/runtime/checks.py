@@ -118,7 +118,7 @@ class ThreadChecks:
         return bool(self.chained or self.loose)
 
     def guards(self, device: Device | Placement) -> bool:
-        """Return whether what is recorded for a device takes the flag: after the first check.
+        """Return whether programs for a device take the failure flag: once there has been a check.
 
         All processes of a placement must come to the same, whatever else one of them runs. A plan
         is the same whatever ran before.
@@ -235,7 +235,7 @@ def _is_set(failed: Any) -> bool:
 
 
 def _take_back(programs: Sequence[ProgramChecks], undo: Sequence[Undo]) -> None:
-    """Undo what the host has done for some programs and the one after them, the latest first."""
+    """Undo host-side effects of programs and of the one after them, latest first."""
     for latest in reversed(undo):
         latest()
     for program in reversed(programs):
@@ -364,7 +364,7 @@ def raise_failed() -> None:
 
 
 def local_rows(rows: Any, count: int) -> np.ndarray:
-    """The rows of `count` checks; of a program on several devices those of the first that failed.
+    """The rows of `count` checks; with several devices, the rows of the first that failed.
 
     With several processes each sees those of its own devices.
     """

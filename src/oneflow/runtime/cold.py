@@ -69,7 +69,7 @@ COLD = ColdSettings(environment.EAGER_COLD.read() == "interpreted")
 
 
 class FailedResult:
-    """Stands for a result that could not be computed.
+    """Placeholder of a result that could not be computed.
 
     Attributes:
         error: why.

@@ -68,7 +68,7 @@ _lock = threading.Lock()
 
 @contextlib.contextmanager
 def compiling() -> Iterator[None]:
-    """Count the time of what is done within as `compile_seconds`."""
+    """Context manager: add the time spent inside to `compile_seconds`."""
     started = time.perf_counter()
     try:
         yield

@@ -73,7 +73,7 @@ class EagerRecorder(Recorder):
         self.recorded_by, self.program_run, self.running = checks.thread_checks(), None, 0
 
     def flush(self, reason: str) -> None:
-        """Run what was recorded; afterwards every value still held has its array.
+        """Run the recorded instructions; afterwards every live value has its array.
 
         Raises:
             Whatever running it raised, now or when it was first tried.
@@ -310,7 +310,7 @@ def _failed_before(
 def _run_executable(
     recorder: EagerRecorder, program: Program, executable: Executable | Trial, failed: Any
 ) -> BaseException | None:
-    """Run a hot program; if events are recorded it is one, until its results are there.
+    """Run a hot program; while events are recorded, as one event that ends with its results.
 
     Returns:
         What was raised, unless nothing was started and that is no error, which goes on.
@@ -398,7 +398,7 @@ def _is_addressable(device: Device | Placement) -> bool:
 
 
 class MetaArray:
-    """Stands for an array of which this process holds nothing.
+    """Placeholder of an array of which this process holds no data.
 
     It belongs to a global tensor on other processes' devices, is on the device ``meta``, or was
     made while planning.

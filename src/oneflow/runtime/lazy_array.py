@@ -44,7 +44,7 @@ class DeferredArray:
         self._values: list[ref[Value]] = []
 
     def value(self) -> Value:
-        """A value that is read when its array is asked for."""
+        """A value whose array is read on first use."""
         value = Value(self._spec, None, self, 0)
         self.add_alias(value)
         return value

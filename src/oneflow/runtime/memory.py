@@ -38,7 +38,7 @@ def put(array: np.ndarray | Any, device: Device) -> jax.Array | MetaArray:
 
 
 def writable_copy(array: np.ndarray) -> np.ndarray:
-    """A copy that XLA may keep, of large arrays in memory that it uses as it is."""
+    """A copy that XLA may own; of large arrays, in aligned memory that XLA uses without a copy."""
     return _aligned_copy(array) if array.nbytes >= _LARGE else array.copy()
 
 
@@ -72,7 +72,7 @@ def _is_without_values(device: Device) -> bool:
 
 
 def empty_aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """A NumPy array without values, in memory that XLA uses as it is."""
+    """An uninitialized NumPy array in aligned memory that XLA uses without a copy."""
     size = math.prod(shape) * dtype.itemsize
     require_host_memory("tensor", size, 1)
     memory = np.empty(size + _ALIGNMENT, np.uint8)

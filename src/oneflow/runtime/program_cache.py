@@ -1,4 +1,4 @@
-"""The programs that eager mode has seen, with what is remembered about each."""
+"""The cache of eager programs: executable, timings and state of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After a program has failed: tensors that it was to write to hold again what they held before."""
+"""Recovery from a failed program: tensors that it would have written get their old values back."""
 
 from __future__ import annotations
 

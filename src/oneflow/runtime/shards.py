@@ -116,5 +116,5 @@ def local_shard(array: Any, spec: TensorSpec, index: int | None = None) -> jax.A
 
 @in_x64
 def empty_shard(spec: TensorSpec) -> jax.Array:
-    """The shard of a rank outside the placement: no elements, in as many dimensions."""
+    """The shard of a rank outside the placement: no elements, the same number of dimensions."""
     return jnp.zeros((0,) * max(spec.ndim, 1), spec.dtype.numpy)

@@ -1,4 +1,4 @@
-"""Start-up: all that is done to the process itself, in order.
+"""Start-up: the settings of the process, in order.
 
 Importing the package starts nothing, unless a launcher started the process as a rank of a job: the
 ranks must connect before any of them uses a device. `prepare_process` runs

@@ -48,7 +48,7 @@ class StepTrial:
         self._is_candidate: bool | None = None
 
     def next_run(self) -> Callable[..., Any]:
-        """Return what is to run the step.
+        """Return the function that runs the next step.
 
         Where programs are compiled when they are told to, and not when that pays, nothing is tried.
         """

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 
 class Thread:
-    """A worker thread for `thread`. XLA has threads of its own, so that it stands for nothing.
+    """A worker thread for `thread`. XLA has threads of its own, so it does nothing.
 
     Example:
         >>> import oneflow as flow
@@ -19,7 +19,7 @@ class Thread:
 
 @contextlib.contextmanager
 def thread(worker_thread: Thread) -> Iterator[None]:
-    """Run what is inside as everything runs: recorded now, and computed by XLA's threads later.
+    """Run the block as usual: operators are recorded now, and computed by XLA's threads later.
 
     OneFlow takes another worker thread for it, so that operators overlap. Results are the same.
 

@@ -71,7 +71,7 @@ class Trial:
         return results
 
     def sorted_results(self, results: Sequence[Any]) -> tuple[list[Any], Any]:
-        """The outputs of a run, as those of the executable."""
+        """The outputs of a run in the order of the executable's."""
         return self.executable.sorted_results(results)
 
     def note_cold_run(self, seconds: float) -> None:

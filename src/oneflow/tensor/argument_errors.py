@@ -56,7 +56,7 @@ def argument_error(
 def raise_argument_error(
     error: Exception, forward: Callable, args: tuple, kwargs: dict[str, Any]
 ) -> None:
-    """Raise the `argument_error` of a layer of this distribution, if there is one.
+    """Raise the `argument_error` of a layer of this package, if there is one.
 
     A layer of the user may mean the attribute that is missing: its errors are left alone.
 
@@ -82,7 +82,7 @@ def _is_number(entry: tuple[str, int, Any, str]) -> bool:
 def _invalid(
     annotations: dict[str, Any], names: Sequence[str], values: dict[str, Any], asked: Any
 ) -> Iterator[tuple[str, int, Any, str]]:
-    """Name, position and value of each argument that may not be what it is, and what it should be.
+    """Name, position and value of each argument of a wrong kind, and the kind that is expected.
 
     `asked` is the object without an attribute that the function asked it for.
     """
@@ -100,7 +100,7 @@ def _invalid(
 
 
 def _expected(annotation: str, value: Any, asked: Any) -> str:
-    """The kind that an argument should be of; empty if it may be what it is."""
+    """The kind that is expected of an argument; empty if the argument is of that kind."""
     if value is None and "None" in annotation:
         return ""
     if _TENSOR.fullmatch(annotation):

@@ -67,7 +67,7 @@ def offset_in_storage(tensor: Tensor) -> int:
 
 
 def note_same_start(view: Tensor, tensor: Tensor) -> None:
-    """Offsets of a view that was made with strides of its own count as those of the tensor do."""
+    """Let offsets of an `as_strided` view start where those of the tensor start."""
     if _ELEMENTS.running:
         _ELEMENTS.running.append(_element(view, _first_byte(tensor)))
 

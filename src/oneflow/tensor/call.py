@@ -45,7 +45,7 @@ def call_one(primitive: Primitive, x: Tensor) -> Tensor:
 
 
 def call_two(primitive: Primitive, x: Tensor, y: Any) -> Tensor:
-    """`call` of a primitive of a tensor and a tensor or number, likewise."""
+    """`call` of a primitive with a tensor, and a tensor or number."""
     first = x._value if x._family is None else unwrap(x)
     if isinstance(y, Tensor):
         y = y._value if y._family is None else unwrap(y)

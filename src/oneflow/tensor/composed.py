@@ -13,7 +13,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 class ComposedTensor(Tensor):
-    """Base of tensors that are made of others: dtype, device and history are those of the values.
+    """Base of tensors that consist of others: the tensor of values has dtype, device and history.
 
     A class defines `_value`, which raises the error by which `functional.registry` finds the
     functions of that class, `with_values`, and ``_parts``: a record with the tensor of the values

@@ -27,7 +27,7 @@ Part = tuple[tuple[int, ...], tuple[int, ...], int, bool, Any]
 
 
 def copy_memory(result: Tensor, tensor: Tensor, memo: dict[Any, Any]) -> None:
-    """Give `result`, which has no values, a copy of those of `tensor`, without a history.
+    """Copy the memory of `tensor` into `result`, a tensor without values, without a history.
 
     Args:
         result: a new tensor.

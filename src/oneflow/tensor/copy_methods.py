@@ -47,7 +47,7 @@ def deep_copy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
 
 
 def _of_class_of(result: Tensor, original: Tensor) -> Tensor:
-    """A copy, with the class of the tensor that it is a copy of."""
+    """Give a copy the class of its original."""
     if type(original) is not Tensor:
         object.__setattr__(result, "__class__", type(original))
     return result

@@ -110,7 +110,7 @@ def current_host_inputs() -> HostInputCapture | None:
 
 @contextlib.contextmanager
 def capture_host_inputs(capture: HostInputCapture) -> Iterator[HostInputCapture]:
-    """Defer what is read and decoded, and collect the host inputs that come of it."""
+    """Defer reading and decoding, and collect the host inputs that result."""
     token = _capture.set(capture)
     try:
         yield capture

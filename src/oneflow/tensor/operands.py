@@ -115,7 +115,7 @@ def as_operand(value: Any, device: Device | Placement = CPU) -> Any:
 
 
 def as_number(value: Any) -> Any:
-    """A tensor of one element, or a NumPy scalar, as a Python number; others as they are."""
+    """A tensor of one element, or a NumPy scalar, as a Python number; other objects unchanged."""
     return value.item() if isinstance(value, Tensor | np.generic) else value
 
 

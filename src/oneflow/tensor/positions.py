@@ -73,7 +73,7 @@ def is_in_onnx_export() -> bool:
 
 
 def _assumed_positions(x: Tensor) -> tuple[Value, ...] | None:
-    """Positions as they are assumed; None if the values are there to be read."""
+    """The assumed positions of non-zero elements; None if the values can be read."""
     assumed = _assumed.get()
     value = unwrap(x)
     return None if assumed is None or value.array is not None else assumed.positions(value)

@@ -46,7 +46,7 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Choose how tensors are printed; what is left out stays as it is, but for `sci_mode`.
+    """Choose how tensors are printed; options left out keep their value, except `sci_mode`.
 
     Args:
         precision: digits after the point.

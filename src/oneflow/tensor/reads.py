@@ -37,7 +37,7 @@ def note_reads() -> Iterator[list[np.ndarray]]:
 
 @contextlib.contextmanager
 def ignore_reads() -> Iterator[None]:
-    """Context manager: what is read inside makes no difference to anything."""
+    """Context manager: do not count reads inside (a captured step does not depend on them)."""
     before, READS.arrays = READS.arrays, None
     try:
         yield

@@ -62,7 +62,7 @@ def grow_to(tensor: Tensor, count: int) -> None:
 
 
 def _grow(storage: Storage, size: int) -> None:
-    """Make a memory at least `size` bytes large; what is new is zero.
+    """Make a memory at least `size` bytes large; new bytes are zero.
 
     Raises:
         RuntimeError: it is that of a global tensor.

@@ -86,7 +86,7 @@ _switch = _OverrideSwitch()
 
 
 class DisableTorchFunctionSubclass:
-    """A context in which methods of subclasses are those of `Tensor`.
+    """A context in which subclasses use the methods of `Tensor`.
 
     Example:
         >>> import oneflow as flow
@@ -146,7 +146,7 @@ def enable_overrides() -> None:
 
 
 def _overridden_members() -> list[tuple[str, Any]]:
-    """The members of `Tensor` that overrides are asked for."""
+    """The members of `Tensor` that subclasses can override with `__torch_function__`."""
     return [
         (name, member)
         for name, member in vars(Tensor).items()

@@ -1,4 +1,4 @@
-"""Chains of views: followed from a root to what it shows, and back with what was written there."""
+"""Chains of views: reading replays one from its root, writing scatters back along it."""
 
 from __future__ import annotations
 
@@ -112,12 +112,12 @@ def scatter_back(root: Value, chain: Chain, new: Value) -> Value:
 
 
 def is_conjugate(chain: Chain) -> bool:
-    """Return whether the view at the end of `chain` shows conjugates of what is in memory."""
+    """Return whether the view at the end of `chain` conjugates the elements in memory."""
     return sum(view_call[0] is conj for view_call in chain) % 2 == 1
 
 
 def seen_as(spec: TensorSpec, dtype: DType) -> Chain:
-    """The views that show the elements of `spec` as those of another dtype, in one dimension."""
+    """The views that reinterpret elements of `spec` in another dtype, in one dimension."""
     if dtype is spec.dtype:
         return ()
     view_calls: list[ViewCall] = []

@@ -139,7 +139,7 @@ def note_replacement(new: Value, old: Value, invalidate: Callable[[], None] | No
 
 
 def _restore(new: ref[Value], old: Value, invalidate: Callable[[], None] | None) -> None:
-    """Have a value that a tensor holds stand for what the tensor held before."""
+    """Roll back a value of a tensor: give it the array that the tensor held before."""
     value = new()
     if value is not None:
         value.array = old.read()

@@ -95,7 +95,7 @@ class MultiplicativeLR(_FunctionLR):
         return base_lrs
 
     def _scaled(self, lrs: list[float], step: int) -> list[float]:
-        """The rates of a step from those of the step before."""
+        """The learning rates of a step, given the rates of the previous step."""
         if step == 0:
             return lrs
         return [lr * function(step) for lr, function in zip(lrs, self.lr_lambdas, strict=True)]

@@ -163,7 +163,7 @@ class LRScheduler(KeywordSuggestion):
         return [self.get_lr(base_lr, step) for base_lr in base_lrs]
 
     def options_ahead(self, steps: int) -> list[list[dict[str, Any]]] | None:
-        """The options that it sets in the next steps, by step and group.
+        """The options that the schedule sets in the next steps, by step and group.
 
         None if only code of users knows: that runs when its time has come.
         """
@@ -198,7 +198,7 @@ class LRScheduler(KeywordSuggestion):
         self.update_lrs(self._next_lrs(previous))
 
     def _next_lrs(self, previous: int) -> list[float]:
-        """The rates of the present step; `previous` is the number of the one before."""
+        """The learning rates of the present step; `previous` is the number of the step before."""
         return self.lrs_at(self.base_lrs, self.last_step)
 
     def _note_step(self, step: int) -> None:

@@ -57,7 +57,7 @@ class Chip:
         return flops / (rate * _EFFICIENCY) + bytes_accessed / self.bandwidth
 
     def link_rate(self, group: int, stride: int) -> float:
-        """The bytes per second that each of a group of chips sends to the others.
+        """The bytes per second that each chip of a group sends to the others.
 
         Between nodes, all chips of the group in a node send what one would.
 

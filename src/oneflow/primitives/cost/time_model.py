@@ -37,7 +37,7 @@ def boxing_seconds(chip: Chip, spec: TensorSpec, source: NdSbp, target: NdSbp) -
 
 
 def compute_dtype(operation: Operation) -> str:
-    """The dtype whose rate an operation has: that of its first tensor of real numbers."""
+    """The dtype that decides the rate of an operation: that of its first floating-point tensor."""
     for spec, is_scalar in zip(operation.in_specs, operation.is_scalar, strict=True):
         if spec.dtype.is_floating_point and not is_scalar:
             return spec.dtype.name
@@ -45,7 +45,7 @@ def compute_dtype(operation: Operation) -> str:
 
 
 def operation_seconds(chip: Chip, operation: Operation) -> tuple[float, float]:
-    """The seconds that one device computes for an operation, and that it converts SBP."""
+    """The seconds that one device takes for an operation: computing, and converting SBP."""
     if operation.primitive.traits.kind is Kind.BOXING:
         attributes, spec = operation.attributes, operation.in_specs[0]
         return 0.0, boxing_seconds(chip, spec, attributes["source"], attributes["target"])

@@ -58,7 +58,7 @@ def _is_depthwise(channels: int, out: int, windows: Windows, groups: int) -> boo
 
 
 def convolve(x, weight, window: Window, dtype: Any):
-    """The convolution, returned in `dtype`: that of `x`, or the one it is summed in."""
+    """The convolution in `dtype`, which is the dtype of `x` or `sum_dtype(x.dtype)`."""
     windows, groups = window.with_kernel(weight.shape[2:]), window.groups
     channels, out, wide = x.shape[-1], weight.shape[0], sum_dtype(x.dtype)
     wider = dtype if dtype != x.dtype else None
@@ -125,7 +125,7 @@ def _strided(x, stride: tuple[int, ...]):
 
 
 def convolve_input_adjoint(y, weight, size: tuple[int, ...], window: Window, dtype: Any):
-    """The transpose of `convolve` in its input, likewise."""
+    """The transpose of `convolve` in its input; `dtype` is as in `convolve`."""
     windows, groups = window.with_kernel(weight.shape[2:]), window.groups
     channels, out, wide = weight.shape[1] * groups, y.shape[-1], sum_dtype(y.dtype)
     wider = dtype if dtype != y.dtype else None

@@ -1,4 +1,4 @@
-"""Depthwise convolutions on the CPU, and those of one input channel, with channels last.
+"""Depthwise convolutions on the CPU, and convolutions of one input channel, with channels last.
 
 Sums over the offsets of the kernel that run along the channels: XLA takes ten to twenty times as
 long.
@@ -85,7 +85,7 @@ def convolve_weight_adjoint(x, y, windows: Windows):
 
 
 def _sum_runs(x, y, windows: Windows, first: int, run: int):
-    """The sum over the positions from `first` on, as many runs of them as are complete."""
+    """The sum over all complete runs of positions from `first` on."""
     lines, channels = y.shape[:-2], y.shape[-1]
     columns = (y.shape[-2] - first) // run
     dilated = [d * (k - 1) + 1 for k, d in zip(windows.kernel, windows.dilation, strict=True)]

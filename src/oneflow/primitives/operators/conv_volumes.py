@@ -1,4 +1,4 @@
-"""Convolutions of volumes on the CPU: sums of those of planes, one for each depth of the kernel.
+"""Convolutions of volumes on the CPU: a sum of convolutions of planes, one per kernel depth.
 
 XLA has no quick form for three spatial dimensions. Each function takes the convolution, or the
 adjoint, of planes, and has its arguments.

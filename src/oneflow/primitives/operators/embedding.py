@@ -168,7 +168,7 @@ embedding_bag.checked(
 
 
 def _bad_offset(offsets, *, count: int):
-    """The first offset that is less than the one before it, or than 0, or beyond the indices."""
+    """The first offset that decreases, is negative, or is beyond the indices."""
     if not offsets.shape[0]:
         return jnp.zeros((), bool), jnp.zeros((), jnp.int64)
     offsets = offsets.astype(jnp.int64)

@@ -1,4 +1,4 @@
-"""Exponentials and logarithms of which XLA's own are off by tens of roundings.
+"""Exponentials and logarithms for dtypes where XLA's own are off by tens of roundings.
 
 XLA multiplies by the logarithm of the base before the exponential or after the logarithm, so that
 ``exp2(10)`` is not 1024 and ``log10(1000)`` not 3. These split off the power of two first.

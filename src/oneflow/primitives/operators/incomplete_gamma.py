@@ -160,7 +160,7 @@ def _lower_and_upper(a: Any, x: Any) -> tuple[Any, Any]:
     above = ~near & ~small & ~below
 
     def at(region: Any, function: Any, other_a: float, other_x: float) -> Any:
-        """A function where it is meant to be computed; elsewhere of numbers that it takes."""
+        """Evaluate a function where a mask is true, and on safe numbers elsewhere."""
         return function(jnp.where(region, a, other_a), jnp.where(region, x, other_x))
 
     lower = jnp.where(near, at(near, _near_diagonal, 30.0, 30.0), at(below, _below, 1.0, 1e-9))

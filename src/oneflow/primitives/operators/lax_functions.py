@@ -21,7 +21,7 @@ from oneflow.primitives.symbolic_size import SymbolicSize
 
 
 def _arithmetic(on_lax: Callable, on_numpy: Callable) -> Callable[[Any, Any], Any]:
-    """A function of arrays or numbers, which `jax.lax` computes if it takes them as they are."""
+    """A function of arrays or numbers; `jax.lax` computes it if dtypes and shapes agree."""
 
     def apply(x: Any, y: Any) -> Any:
         compatible = getattr(x, "dtype", None) == getattr(y, "dtype", ()) and (

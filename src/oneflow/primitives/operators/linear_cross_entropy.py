@@ -1,4 +1,4 @@
-"""Cross entropy of a linear layer's logits, of which only those of some rows exist at a time.
+"""Cross entropy of a linear layer's logits, which are computed for some rows at a time.
 
 Rows are taken `chunk` at a time, forward and backward: the backward pass computes the logits of a
 chunk again. Losses are wide, as are sums of gradients; gradients have the dtype of what they are

@@ -1,4 +1,4 @@
-"""Optimizer updates: everything that happens to some parameters in one step is one primitive.
+"""Optimizer updates: one primitive updates all parameters of a group in one step.
 
 An update takes, for each parameter in turn, the parameter, its gradient and the states kept for it;
 and one vector with the numbers of all (learning rate, decay rates, bias corrections). It returns,
@@ -283,7 +283,7 @@ class SparseAdamNumbers(NamedTuple):
     differentiable=False,
 )
 def sparse_adam_update(p, g, states, n):
-    """Adam on those rows of which the gradient is not all zeros."""
+    """Adam on the rows with a non-zero gradient."""
     first, second = moments_of(n.sign * g, states, n)
     new = (p - n.step_size * first / (jnp.sqrt(second) + n.eps), first, second)
     has_gradient = jnp.any(g != 0, axis=tuple(range(1, g.ndim)), keepdims=True)

@@ -33,7 +33,7 @@ mlir.register_lowering(
 
 
 def hidden(x: Any) -> Any:
-    """`x`, which on the CPU XLA does not look through to see what it was computed from."""
+    """`x`, hidden from XLA's algebraic simplifier on the CPU."""
     return _hidden.bind(x) if jnp.issubdtype(x.dtype, jnp.inexact) else x
 
 

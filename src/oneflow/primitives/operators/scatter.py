@@ -42,7 +42,7 @@ def _error(value, attributes, in_specs):
 
 
 def _aligned_axes(operation) -> Axes:
-    """Dimensions of one size in all operands may be split, except the one worked along."""
+    """Dimensions of equal size in all operands may be split, except `dim`."""
     dim = operation.attributes["dim"]
     sizes = zip(*(spec.shape for spec in operation.in_specs), strict=True)
     names = tuple(

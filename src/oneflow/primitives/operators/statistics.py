@@ -363,7 +363,7 @@ def _out_of_range(x, q, **attributes):
 
 
 def _quantile_axes(operation: Operation) -> Axes:
-    """The others than `dim` may be split."""
+    """All dimensions except `dim` may be split."""
     x, q = operation.in_specs
     dim, keepdim = operation.attributes["dim"], operation.attributes["keepdim"]
     names = tuple(None if dim is None or at == dim % x.ndim else f"d{at}" for at in range(x.ndim))

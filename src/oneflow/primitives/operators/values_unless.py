@@ -1,4 +1,4 @@
-"""`values_unless`: a step that is skipped leaves the old values of everything that it would update.
+"""`values_unless`: a skipped step keeps the old values of everything that it would update.
 
 A gradient scaler knows on the device alone whether gradients are finite. All updates of a step are
 chosen from by one instruction, because recording one for each tensor costs time on the host.

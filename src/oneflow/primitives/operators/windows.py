@@ -85,7 +85,7 @@ class Windows(NamedTuple):
         return parts
 
     def padded(self, x: Any, fill: Any) -> Any:
-        """`x` with its padding, of which a negative one cuts off."""
+        """`x` with its padding; negative padding crops."""
         padding = [(0, 0, 0)] * x.ndim
         for dim, (low, high) in zip(self.dims, self.padding, strict=True):
             padding[dim] = (low, high, 0)

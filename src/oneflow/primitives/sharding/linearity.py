@@ -26,7 +26,7 @@ Linearity = tuple[frozenset[int], ...]
 
 
 def linear_operands(operation: Operation) -> Linearity:
-    """Sets of operand positions in which an operation is jointly linear, the others held fixed.
+    """Sets of operand positions in which an operation is jointly linear while the rest is fixed.
 
     A set may contain positions of Python numbers, which are never partial sums: such a set only
     says that the operation is not linear in the others alone.
