@@ -19,7 +19,6 @@ quiet_torch = _quiet_torch
 ACCEPTED = {
     name: reason
     for reason, names in {
-        "a number fills tensors of every dtype": "Tensor.new_full",
         "a number is the data of a tensor": "LongTensor",
         "whole floats equal the sizes of the input": """
             nn.functional.layer_norm nn.functional.rms_norm""",

@@ -319,9 +319,12 @@ NORMS = [
             case(_B, 1, (2, 0), True),
             case(_B, -_INFINITY),
             case(tensor(0, 2), 2),
+            case(tensor(0, 2, grad=False), _INFINITY),
+            case(tensor(2, 0, grad=False), 1),
         ],
         dtypes=("float64", "float32", "complex128"),
         errors=[
+            case(tensor(0, 2), -2),
             case(_V),
             case(_INT),
             case(_M, 3),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from oneflow.base.dtype import DType, get_default_dtype, real_dtype
+from oneflow.base.dtype import Category, DType, get_default_dtype, real_dtype
 
 
 class finfo:
@@ -96,6 +97,35 @@ class iinfo:
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+
+@functools.cache
+def _range(dtype: DType) -> tuple[int, int]:
+    """The numbers that an integer type takes: of the unsigned, negative ones wrap around."""
+    limits = iinfo(dtype)
+    return limits.min if dtype.is_signed else -limits.max, limits.max
+
+
+def require_range(smallest: float, largest: float, dtype: DType) -> None:
+    """Refuse Python numbers that `dtype` cannot hold, if it is an integer type.
+
+    Args:
+        smallest: the smallest of the numbers, or NaN.
+        largest: the largest of them.
+        dtype: what they become.
+
+    Raises:
+        RuntimeError: one is out of the range of `dtype`, or NaN.
+    """
+    if dtype.category is not Category.INTEGER:
+        return
+    low, high = _range(dtype)
+    if not low <= smallest <= largest <= high:
+        number = largest if largest > high else smallest
+        raise RuntimeError(
+            f"value cannot be converted to type {dtype.name} without overflow: {number} is not "
+            f"within {low} to {high}"
+        )
 
 
 def largest_integer(dtype: DType) -> int:

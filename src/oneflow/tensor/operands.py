@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from oneflow.base.dtype import (
     float32,
     get_default_dtype,
 )
+from oneflow.base.limits import require_range
 from oneflow.base.placement import Placement
 from oneflow.dispatch.call import OPERATION_TABLES, cached_operation, record
 from oneflow.dispatch.operand_casts import CASTING
@@ -119,6 +121,25 @@ def as_number(value: Any) -> Any:
     return value.item() if isinstance(value, Tensor | np.generic) else value
 
 
+# Python numbers that int64 holds.
+_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
+
+
+def as_element_of(tensor: Tensor, number: Any) -> Any:
+    """Return a Python number as what an element of a tensor can be; tensors as they are.
+
+    Raises:
+        RuntimeError: it is out of the range of the tensor's integers.
+    """
+    dtype = tensor._value.spec.dtype
+    if dtype.category >= Category.FLOAT or not isinstance(number, int | float):
+        return number
+    if dtype.category is Category.BOOL:
+        return bool(number)
+    require_range(number, number, dtype)
+    return int(number)
+
+
 def as_float(value: Any, name: str) -> float:
     """Return the number that an argument is given, as a Python float; texts are none."""
     if isinstance(value, str | bytes):
@@ -181,6 +202,9 @@ def promote_operands(operands: tuple[Any, ...], floating: bool = False) -> tuple
     Args:
         operands: tensors and numbers; at least one becomes a tensor.
         floating: integers and bools compute in the default float type.
+
+    Raises:
+        OverflowError: a number of more than 64 bits beside integers.
     """
     if _is_promoted(operands, floating):
         return operands
@@ -199,9 +223,25 @@ def promote_operands(operands: tuple[Any, ...], floating: bool = False) -> tuple
     )
     if floating and dtype.category < Category.FLOAT:
         dtype = get_default_dtype()
+    if dtype.category is Category.INTEGER:
+        _require_64_bits(plain)
     if not any(isinstance(operand, Tensor) for operand in operands):
         operands = (import_array(operands[0]), *operands[1:])
     return tuple(cast_to(operand, dtype) for operand in operands)
+
+
+def _require_64_bits(operands: Iterable[Any]) -> None:
+    """Refuse Python numbers of more than 64 bits, of which integers would see the last ones.
+
+    Raises:
+        OverflowError: there is one.
+    """
+    for operand in operands:
+        if type(operand) is int and not _LOWEST <= operand < 2**64:
+            raise OverflowError(
+                f"{operand} is too large for tensors of integers, which have 64 bits at most; "
+                "convert the tensor to float64 first"
+            )
 
 
 def promote_factor(operand: Any, factor: Any, floating: bool = False) -> tuple[Any, Any]:
@@ -240,7 +280,7 @@ def _is_promoted(operands: tuple, floating: bool) -> bool:
                 return False
         elif type(operand) is float:
             lowest = Category.FLOAT
-        elif type(operand) is not int:
+        elif type(operand) is not int or not _LOWEST <= operand <= _HIGHEST:
             return False
         elif lowest is Category.BOOL:
             lowest = Category.INTEGER
@@ -260,6 +300,8 @@ def call_without_promotion(primitive: Primitive, x: Tensor, y: Any) -> Tensor | 
         other = y._value if y._family is None else unwrap(y)
         key = primitive, value.spec, other.spec
     else:
+        if type(y) is int and not _LOWEST <= y <= _HIGHEST:
+            return None
         key = primitive, value.spec, type(y)
     operation = _NO_PROMOTION.get(key)
     if operation is None or CASTING:

@@ -16,6 +16,7 @@ from oneflow.base.dtype import (
     from_numpy_dtype,
     get_default_dtype,
 )
+from oneflow.base.limits import require_range
 from oneflow.base.placement import DeviceOrSharding, Placement, Sharding
 from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.base.spec import TensorSpec, spec_of
@@ -186,10 +187,7 @@ def _cast_numbers(array: np.ndarray, dtype: DType) -> np.ndarray:
         raise TypeError(f"complex numbers do not fit into {dtype!r}")
     if dtype.category is not Category.INTEGER or array.dtype.kind not in "if" or not array.size:
         return array.astype(dtype.numpy)
-    limits = np.iinfo(dtype.numpy.name)
-    lowest = limits.min if dtype.is_signed else -limits.max
-    if not (array.min() >= lowest and array.max() <= limits.max):
-        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+    require_range(array.min().item(), array.max().item(), dtype)
     return array.astype(np.int64).astype(dtype.numpy)
 
 
@@ -223,13 +221,18 @@ def filled_value(number: Any, shape: tuple[int, ...], dtype: DType, device: Any)
     """A value with `number` everywhere; another number compiles nothing.
 
     Raises:
-        RuntimeError: a complex number for a dtype that is not complex.
+        RuntimeError: a complex number for a dtype that is not complex, or one out of the range of
+            an integer type.
     """
     if isinstance(number, complex):
         if dtype.category is not Category.COMPLEX:
             raise RuntimeError(f"the complex value {number!r} does not fit into {dtype!r}")
         one = value_from_numpy(np.asarray(number, np.complex128), device)
         return cast(broadcast_to(one, shape=shape), dtype=dtype)
+    if dtype.category is Category.INTEGER:
+        require_range(number, number, dtype)
+    elif isinstance(number, int) and not -(2**63) <= number < 2**63:
+        number = float(number)
     fill = full_integer if isinstance(number, int) else full_float
     return fill(number, shape=shape, dtype=dtype, device=device)
 

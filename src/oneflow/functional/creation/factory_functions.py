@@ -14,6 +14,7 @@ from oneflow.base.dtype import (
     get_default_dtype,
     int64,
 )
+from oneflow.base.limits import require_range
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import SbpLike
 from oneflow.functional.creation.options import (
@@ -346,7 +347,8 @@ def arange(
         requires_grad: ask for its gradient.
 
     Raises:
-        RuntimeError: `step` is zero or leads away from `end`, or a number is not finite.
+        RuntimeError: `step` is zero or leads away from `end`, or a number is not finite or beyond
+            64 bits.
         ValueError: `step` is zero as the int64 that `dtype` asks for.
 
     Example:
@@ -362,6 +364,8 @@ def arange(
         raise RuntimeError(f"unsupported range: {start} -> {end} in steps of {step}")
     is_integer = all(isinstance(number, int) for number in (start, end, step))
     dtype = checked_dtype(dtype, int64 if is_integer else get_default_dtype())
+    for number in (start, end, step) if is_integer else ():
+        require_range(number, number, dtype if dtype.name == "uint64" else int64)
     if step == 0:
         raise RuntimeError("step must be nonzero, got 0")
     if (end - start) * step < 0:

@@ -13,6 +13,7 @@ from oneflow.base.dtype import (
     get_default_dtype,
     real_dtype,
 )
+from oneflow.base.limits import require_range
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import SbpLike
 from oneflow.functional.creation.factory_functions import number_dtype, plain_number
@@ -30,7 +31,7 @@ def _ends(name: str, dtype: DType | None, start: Any, end: Any) -> tuple[DType, 
     """The dtype of numbers between two ends, and these: whole as it is, complex if one of them is.
 
     Raises:
-        RuntimeError: complex ends do not fit into the given dtype.
+        RuntimeError: ends do not fit into the given dtype: complex ones, or those out of its range.
     """
     start, end = plain_number(start), plain_number(end)
     if isinstance(start, complex) or isinstance(end, complex):
@@ -41,6 +42,8 @@ def _ends(name: str, dtype: DType | None, start: Any, end: Any) -> tuple[DType, 
     dtype = checked_dtype(dtype, get_default_dtype())
     start, end = as_float(start, "start"), as_float(end, "end")
     if dtype.category is Category.INTEGER:
+        for number in (start, end):
+            require_range(number, number, dtype)
         start, end = float(int(start)), float(int(end))
     return dtype, start, end
 

@@ -6,13 +6,14 @@ from typing import Any, cast, overload
 
 from oneflow.base import dtype as dt
 from oneflow.base.keyword_aliases import keyword_aliases
-from oneflow.functional.elementwise.arithmetic import ordering, require_order
+from oneflow.functional.elementwise.arithmetic import binary, ordering, require_order
 from oneflow.functional.index.search import nonzero
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import attach
 from oneflow.tensor.operands import (
+    as_element_of,
     as_mask,
     as_operand,
     promote_operands,
@@ -102,7 +103,7 @@ def clamp(
         Tensor of the broadcast shape and the promoted dtype.
 
     Raises:
-        RuntimeError: neither limit is given.
+        RuntimeError: neither limit is given, or a number is out of the range of integers.
 
     Example:
         >>> import oneflow as flow
@@ -112,12 +113,15 @@ def clamp(
     require_tensor(input, "clamp")
     if min is None and max is None:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
+    limits = [limit for limit in (min, max) if limit is not None]
+    require_order("clamp", input, *limits)
+    input, *limits = promote_operands((input, *limits))
+    limits = [as_element_of(input, limit) for limit in limits]
     if max is None:
-        return ordering(p.clamp_min, input, min)
+        return binary(p.clamp_min, input, *limits)
     if min is None:
-        return ordering(p.clamp_max, input, max)
-    require_order("clamp", input, min, max)
-    return call(p.clamp, *promote_operands((input, min, max)))
+        return binary(p.clamp_max, input, *limits)
+    return call(p.clamp, input, *limits)
 
 
 @function(inplace=True, also=("clamp_min_",))
@@ -162,7 +166,8 @@ def where(condition: Tensor, x: Any = None, y: Any = None) -> Any:
         condition alone: the indices where it holds, one tensor per dimension.
 
     Raises:
-        RuntimeError: `condition` is neither bool nor integer.
+        RuntimeError: `condition` is neither bool nor integer, or a number is out of the range of
+            integers.
 
     Example:
         >>> import oneflow as flow
@@ -178,7 +183,9 @@ def where(condition: Tensor, x: Any = None, y: Any = None) -> Any:
     )
     if not isinstance(x, Tensor) and not isinstance(y, Tensor):
         x = import_array(as_operand(x), None, condition.device)
-    return call(p.where, condition, *promote_operands((x, y)))
+    x, y = promote_operands((x, y))
+    tensor = x if isinstance(x, Tensor) else y
+    return call(p.where, condition, as_element_of(tensor, x), as_element_of(tensor, y))
 
 
 @overload

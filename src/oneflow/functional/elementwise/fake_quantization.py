@@ -6,6 +6,7 @@ inference" (2018).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from oneflow.base.dtype import Category
@@ -33,7 +34,8 @@ def _fake_quantized(
 ) -> Tensor:
     """The value of the nearest quantized number, with the gradient of `input` where one is near."""
     plain = input.detach()
-    steps = plain * (1 / scale)
+    is_zero = not isinstance(scale, Tensor) and not scale
+    steps = plain * (math.copysign(math.inf, scale) if is_zero else 1 / scale)
     is_float = isinstance(zero_point, Tensor) and _is_float(zero_point)
     number = (steps + zero_point).round() if is_float else steps.round() + zero_point
     value = (number.clamp(quant_min, quant_max) - zero_point) * scale

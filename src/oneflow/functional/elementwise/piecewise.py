@@ -10,7 +10,7 @@ from oneflow.functional.registry import function, inplace_form
 from oneflow.primitives.operators import activation as a
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import before_write, write_result
-from oneflow.tensor.operands import require_tensor
+from oneflow.tensor.operands import as_element_of, require_tensor
 from oneflow.tensor.tensor import Tensor
 
 
@@ -18,7 +18,8 @@ def _limited(x: Tensor, low: float, high: float, name: str, inplace: bool) -> Te
     """`x` within ``[low, high]``; of integers, within these numbers without their fractions.
 
     Raises:
-        RuntimeError: `x` is bool, or has no negative numbers and `low` is one.
+        RuntimeError: `x` is bool, or has no negative numbers and `low` is one, or a limit is out of
+            the range of integers.
     """
     require_tensor(x, name)
     dtype = x._value.spec.dtype
@@ -28,7 +29,8 @@ def _limited(x: Tensor, low: float, high: float, name: str, inplace: bool) -> Te
         raise RuntimeError(f"{name}(): Bool inputs not supported; convert them with `.float()`")
     if low < 0 and dtype.numpy.kind == "u":
         raise RuntimeError(f"{name}(): cannot limit {dtype} from below by {low}: it has no sign")
-    result = call(a.hardtanh, before_write(x) if inplace else x, int(low), int(high))
+    low, high = as_element_of(x, low), as_element_of(x, high)
+    result = call(a.hardtanh, before_write(x) if inplace else x, low, high)
     return write_result(x, result, f"{name}_") if inplace else result
 
 
@@ -160,7 +162,7 @@ def threshold(x: Tensor, threshold: float, value: float, inplace: bool = False) 
         tensor([-1.,  2.], dtype=oneflow.float32)
     """
     require_tensor(x, "threshold")
-    result = call(a.threshold, x, threshold, value)
+    result = call(a.threshold, x, as_element_of(x, threshold), as_element_of(x, value))
     return write_result(x, result, "threshold_") if inplace else result
 
 

@@ -88,6 +88,8 @@ def scatter(
         >>> flow.zeros(3).scatter(0, flow.tensor([2, 0]), flow.tensor([5.0, 6.0]))
         tensor([6., 0., 5.], dtype=oneflow.float32)
     """
+    if src is not None and value is not None:
+        raise TypeError("scatter() takes `src` or `value`, not both")
     source = value if src is None else src
     if source is None:
         raise TypeError("scatter() missing 1 required argument: 'src'")

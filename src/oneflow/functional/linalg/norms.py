@@ -127,6 +127,7 @@ def matrix_norm(
 
     Raises:
         RuntimeError: the order is unknown, `dim` is no pair, or integers are given.
+        IndexError: the smallest of no singular values is asked for.
 
     Example:
         >>> import oneflow as flow
@@ -154,13 +155,21 @@ def matrix_norm(
         )
     sum_dim, other = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = call(abs_, x).sum(sum_dim, True)
-    best = vector_norm(sums, math.copysign(math.inf, ord), other, True)
+    if ord > 0 and not sums.shape[other]:  # the largest of no sums
+        best = sums.sum(other, True)
+    else:
+        best = vector_norm(sums, math.copysign(math.inf, ord), other, True)
     return best if keepdim else best.squeeze((rows, columns))
 
 
 def _of_singular_values(x: Tensor, order: Order, rows: int, columns: int, keepdim: bool) -> Tensor:
     rest = [dim for dim in range(x.ndim) if dim not in (rows, columns)]
     values = call(p.svdvals, x.permute(*rest, rows, columns))
+    if order == -2 and not values.shape[-1]:
+        raise IndexError(
+            "linalg.matrix_norm: a matrix without elements has no smallest singular value, got "
+            f"shape {list(x.shape)}"
+        )
     if order == "nuc" or not values.shape[-1]:
         result = values.sum(-1)
     else:
@@ -417,5 +426,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     others = [axis for axis in range(input.ndim) if axis != slice_dim]
     slices = widened(input)
     norms = vector_norm(slices, p, others, True)
-    scales = maxnorm / (norms + _RENORM_EPSILON)
-    return cast_to(slices * scales.where(norms > maxnorm, 1.0).to(slices.dtype), input.dtype)
+    too_large = norms > maxnorm
+    # Norms that stay have no part in the gradient, whatever `maxnorm` is.
+    scales = maxnorm / (norms.where(too_large, 1.0) + _RENORM_EPSILON)
+    return cast_to(slices * scales.where(too_large, 1.0).to(slices.dtype), input.dtype)

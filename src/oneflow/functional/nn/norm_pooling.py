@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from oneflow.base.sizes import IntOrInts
-from oneflow.functional.nn.pooling import average_pool
+from oneflow.functional.nn.pooling import average_pool, max_pool
 from oneflow.functional.nn.spatial import per_dimension
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as e
@@ -26,11 +26,17 @@ def norm_pool(
     """p-norm over windows of `count` spatial dimensions; see `lp_pool2d`."""
     kernel = per_dimension(kernel_size, count, "kernel_size")
     (input,) = promote_operands((input,), floating=True)
-    powers = call(pow_, input, as_float(norm_type, "norm_type"))
+    p = as_float(norm_type, "norm_type")
+    if math.isinf(p):  # the largest of the sizes, or the smallest
+        sign = math.copysign(1.0, p)
+        sizes = call(e.mul, call(e.abs_, input), sign)
+        extremes = max_pool(sizes, kernel, stride, 0, 1, False, ceil_mode, "channels_first", count)
+        return call(e.mul, extremes, sign)
+    powers = call(pow_, input, p)
     averages = average_pool(powers, kernel, stride, 0, ceil_mode, True, 0, "channels_first", count)
     magnitude = call(e.relu, call(e.abs_, averages))
     sums = call(e.mul, call(e.mul, call(e.sign, averages), magnitude), float(math.prod(kernel)))
-    return call(pow_, sums, 1.0 / norm_type)
+    return call(pow_, sums, 1.0 / p)
 
 
 @function(method=False, namespace="nn.functional")

@@ -49,7 +49,7 @@ def batch_norm(
         A tensor like `input`.
 
     Raises:
-        ValueError: training with one value per channel, or with a negative `eps`.
+        ValueError: `eps` is negative, or training with one value per channel.
         RuntimeError: sizes that do not fit, or no statistics to normalise with.
 
     Example:
@@ -59,6 +59,8 @@ def batch_norm(
         tensor([[-1., -1.],
                 [ 1.,  1.]], dtype=oneflow.float32)
     """
+    if eps < 0:
+        raise ValueError(f"batch_norm: `eps` must not be negative, got {eps}")
     if input.ndim < 2:
         raise RuntimeError(f"batch_norm expects at least 2D input, got {list(input.shape)}")
     channels = input.shape[1]
@@ -80,8 +82,6 @@ def batch_norm(
             )
         statistics = [shaped(statistic, shape) for statistic in (running_mean, running_var)]
         return call(p.normalize_fixed, input, *statistics, scale, shift, eps)
-    if eps < 0:
-        raise ValueError(f"batch_norm: `eps` must not be negative in training, got {eps}")
     count = input.numel() // max(channels, 1)
     _check_several_values(count, input.shape)
     if not count:  # no statistics, so that the running ones stay

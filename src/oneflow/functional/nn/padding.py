@@ -10,6 +10,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators.resample import Resampling, resample
 from oneflow.primitives.operators.shape import pad as constant_pad
 from oneflow.tensor.call import call
+from oneflow.tensor.operands import as_element_of
 from oneflow.tensor.tensor import Tensor
 
 _MODES = ("constant", "reflect", "replicate", "circular")
@@ -31,7 +32,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         The padded tensor.
 
     Raises:
-        RuntimeError: amounts that do not fit the tensor.
+        RuntimeError: amounts that do not fit the tensor, or `value` not the integers.
         NotImplementedError: an unknown mode, or one that needs more dimensions left alone.
 
     Example:
@@ -95,7 +96,7 @@ def _constant(input: Tensor, pairs: dict[int, tuple[int, int]], value: float) ->
     return call(
         constant_pad,
         input,
-        value,
+        as_element_of(input, value),
         low=tuple(low for low, _ in all_pairs),
         high=tuple(high for _, high in all_pairs),
         interior=(0,) * input.ndim,

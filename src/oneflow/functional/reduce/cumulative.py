@@ -183,16 +183,18 @@ def diff(
     return result
 
 
-def _trapezoid_terms(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
+def _trapezoid_terms(y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> Tensor:
     """Area of the trapezoid between each element and the next along `dim`."""
     require_tensor(y, "trapezoid")
+    if x is not None and dx is not None:
+        raise TypeError("trapezoid() takes `x` or `dx`, not both")
     dim = wrap_dim(dim, y._value.spec.ndim)
     if not y.shape[dim]:
         return y
     length = y.shape[dim] - 1
     both = y.narrow(dim, 1, length) + y.narrow(dim, 0, length)
     if x is None:
-        return both * (dx / 2)
+        return both * ((1.0 if dx is None else dx) / 2)
     steps = diff(x, dim=dim if x.ndim == y.ndim else -1)
     if x.ndim == 1 and y.ndim > 1:
         steps = steps.reshape([length if axis == dim else 1 for axis in range(y.ndim)])
@@ -200,17 +202,22 @@ def _trapezoid_terms(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor
 
 
 @function(method=False, also=("trapz",))
-def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor:
+def trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1
+) -> Tensor:
     """Integral along `dim` by the trapezoidal rule.
 
     Args:
         y: values of the function.
         x: where they were taken, of the same shape or 1-dim; None: `dx` apart.
-        dx: distance of neighbours.
+        dx: distance of neighbours; None: 1.
         dim: dimension to go along.
 
     Returns:
         Tensor without that dimension.
+
+    Raises:
+        TypeError: both `x` and `dx` are there.
 
     Example:
         >>> import oneflow as flow
@@ -224,12 +231,15 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int =
 
 @function(method=False)
 def cumulative_trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1
+    y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1
 ) -> Tensor:
     """Running integral along `dim` by the trapezoidal rule; see `trapezoid`.
 
     Returns:
         Tensor with one element less along `dim`.
+
+    Raises:
+        TypeError: both `x` and `dx` are there.
 
     Example:
         >>> import oneflow as flow

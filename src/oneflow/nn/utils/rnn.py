@@ -17,12 +17,11 @@ from oneflow.nn.packed import (
     rows_at,
     to_padded,
 )
-from oneflow.primitives.operators.creation import full_float, full_integer
 from oneflow.primitives.operators.elementwise import where
 from oneflow.primitives.operators.shape import concat
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import import_array
+from oneflow.tensor.transfer import filled_value, import_array
 from oneflow.tuning.host_memory import require_host_memory
 
 
@@ -139,8 +138,7 @@ def pad_packed_sequence(
 def _filled(rows: Tensor, exists: np.ndarray, value: float) -> Tensor:
     """`rows` where its first two dimensions exist, else `value`."""
     mask = import_array(exists.reshape(*exists.shape, *(1,) * (rows.ndim - 2)))
-    full = full_float if rows.dtype.is_floating_point else full_integer
-    padding_element = wrap(full(value, shape=(), dtype=rows.dtype, device=rows.device))
+    padding_element = wrap(filled_value(value, (), rows.dtype, rows.device))
     return call(where, mask.to(rows.device), rows, padding_element)
 
 

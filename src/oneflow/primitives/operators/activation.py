@@ -55,7 +55,19 @@ def _softplus(x, beta, threshold):
     return jnp.where(linear, x, quotient(jnp.logaddexp(jnp.where(linear, 0, scaled), 0), beta))
 
 
+def _softplus_gradient(g, x, beta, threshold):
+    scaled = x * beta
+    return jnp.where(scaled > threshold, g, g * lax.logistic(scaled))
+
+
 softplus = elementwise("softplus", _softplus, "x beta threshold", precision=Precision.FULL_OFF_CPU)
+# As a formula of its own it holds for a `beta` that is 0 or infinite, too.
+_softplus_x = elementwise(
+    "softplus_gradient", _softplus_gradient, "g x beta threshold", linear=("g",)
+)
+softplus.gradient(
+    x=lambda g, x, beta, threshold: _softplus_x(g, x, beta, threshold), beta=None, threshold=None
+)
 # Above 20 the logarithm no longer changes a number of single precision.
 mish = elementwise("mish", lambda x: x * jnp.tanh(_softplus(x, 1.0, 20.0)))
 
@@ -90,7 +102,14 @@ elu.gradient(
     input_scale=None,
 )
 
-leaky_relu = elementwise("leaky_relu", lambda x, slope: jnp.where(x > 0, x, x * slope), "x slope")
+
+def _leaky_relu(x, slope):
+    positive = x > 0
+    # A slope that is infinite or NaN has no part in the gradient of positive numbers.
+    return jnp.where(positive, x, jnp.where(positive, 0, x) * slope)
+
+
+leaky_relu = elementwise("leaky_relu", _leaky_relu, "x slope")
 
 
 def _prelu(x, weight):
@@ -112,7 +131,7 @@ threshold = exact(
 )
 hardtanh = exact(
     "hardtanh",
-    lambda x, low, high: jnp.where(x <= low, low, jnp.where(x >= high, high, x)),
+    lambda x, low, high: kinks.at_most(kinks.at_least(x, low), high),
     "x low high",
 )
 _hardtanh_gradient = gradient_where(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 
-from oneflow.base.dtype import DType
+from oneflow.base.dtype import Category, DType
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.lax_functions import index_dtype
 from oneflow.primitives.operators.rounding import quotient
@@ -75,8 +76,10 @@ def _linspace(start, end, *, steps: int, dtype: DType, shard: ShardIndex | None 
     # Counted from both ends, so that both are hit exactly.
     step = quotient(end - start, max(steps - 1, 1))
     numbers = jnp.where(
-        index < (steps + 1) // 2, start + step * index, end - step * (steps - 1 - index)
+        index < max(steps // 2, 1), start + step * index, end - step * (steps - 1 - index)
     )
+    if dtype.category is Category.INTEGER and dtype.numpy != np.uint64:
+        numbers = numbers.astype(jnp.int64)  # negative ones wrap around in unsigned types
     return numbers.astype(dtype.numpy)
 
 

@@ -82,9 +82,8 @@ def _ctc_backward(
     alive = jnp.arange(log_probs.shape[0])[:, None] < input_lengths
     probabilities = jnp.where(alive, finite_grad, 0)[..., None] * jnp.exp(log_probs)
     grads = slopes + probabilities
-    if zero_infinity:
-        return grads
-    return jnp.where((jnp.isinf(losses) & alive)[..., None], jnp.nan, grads)
+    without_gradient = jnp.isnan(losses) if zero_infinity else ~jnp.isfinite(losses)
+    return jnp.where((without_gradient & alive)[..., None], jnp.nan, grads)
 
 
 ctc = primitive("ctc", _ctc, axes="_ n _, n _, n, n -> n", real_only=True, precision=Precision.FULL)

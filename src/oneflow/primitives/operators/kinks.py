@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
+from jax import lax
 
 
 def absolute(x: Any) -> Any:
@@ -20,8 +21,19 @@ def absolute(x: Any) -> Any:
 
 
 def at_least(x: Any, limit: Any) -> Any:
-    """``max(x, limit)``; what equals the limit passes on the whole gradient."""
-    return jnp.where(x < limit, limit, x)
+    """``max(x, limit)``; what equals the limit passes on the whole gradient, NaN none.
+
+    A limit of NaN makes NaN of everything.
+    """
+    return jnp.where(x >= limit, x, jnp.maximum(lax.stop_gradient(x), limit))
+
+
+def at_most(x: Any, limit: Any) -> Any:
+    """``min(x, limit)``; what equals the limit passes on the whole gradient, NaN none.
+
+    A limit of NaN makes NaN of everything.
+    """
+    return jnp.where(x <= limit, x, jnp.minimum(lax.stop_gradient(x), limit))
 
 
 def above(x: Any, limit: Any) -> Any:

@@ -125,15 +125,24 @@ logit = unary(
     lambda x: jnp.where((x < 0) | (x > 1), jnp.nan, 1 / (x * (1 - x))),
     real_only=True,
 )
+
+
+def _limited(x, eps):
+    """`x` between `eps` and ``1 - eps``; as it is if `eps` is NaN."""
+    return jnp.where(x < eps, eps, jnp.where(x > 1 - eps, 1 - eps, x))
+
+
 logit_clamped = elementwise(
-    "logit_clamped", lambda x, eps: _logit(jnp.clip(x, eps, 1 - eps)), "x eps", real_only=True
+    "logit_clamped", lambda x, eps: _logit(_limited(x, eps)), "x eps", real_only=True
 )
 
 
 def _logit_clamped_gradient(g, x, eps):
-    is_clamped = (x < eps) | (x > 1 - eps)
+    is_clamped = (eps >= 0) & ((x < eps) | (x > 1 - eps))
+    is_undefined = (eps < 0) & ((x < 0) | (x > 1))
     inside = jnp.where(is_clamped, 0.5, x)  # the slope's slope at a clamped 0 is infinite
-    return jnp.where(is_clamped, 0, g / (inside * (1 - inside))).astype(g.dtype)
+    slope = jnp.where(is_undefined, jnp.nan, 1 / (inside * (1 - inside)))
+    return jnp.where(is_clamped, 0, g * slope).astype(g.dtype)
 
 
 _logit_gradient = elementwise(

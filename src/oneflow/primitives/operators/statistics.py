@@ -57,7 +57,7 @@ def _centered(x, dims: tuple[int, ...]):
 
 
 def _degrees(shape: tuple[int, ...], dims: tuple[int, ...], correction: float) -> float:
-    return max(count_of(shape, dims) - correction, 0)
+    return max(0, count_of(shape, dims) - correction)  # 0 for NaN, as in PyTorch
 
 
 def _squared_sizes(x):

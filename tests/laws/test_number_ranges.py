@@ -1,0 +1,91 @@
+"""Numbers that the integers of a tensor cannot be: every function refuses them as PyTorch does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import oneflow as flow
+
+NAN, INF = float("nan"), float("inf")
+NUMBERS = [-1, -129, -300, 128, 255, 255.5, 256, 300.0, 2**31, 2**63, -(2**63), NAN, INF, -INF, 2.5]
+
+
+def zeros(f: Any, dtype: Any, *shape: int) -> Any:
+    return f.zeros(shape, dtype=dtype)
+
+
+def written(f: Any, dtype: Any, index: Callable[[Any], Any], number: float) -> Any:
+    x = zeros(f, dtype, 2)
+    x[index(x)] = number
+    return x
+
+
+# Functions of a framework, a dtype and a number that a tensor of this dtype is to hold.
+CALLS: dict[str, Callable[[Any, Any, float], Any]] = {
+    "tensor": lambda f, d, n: f.tensor([n], dtype=d),
+    "full": lambda f, d, n: f.full((2,), n, dtype=d),
+    "full_like": lambda f, d, n: f.full_like(zeros(f, d, 2), n),
+    "new_full": lambda f, d, n: zeros(f, d, 2).new_full((2,), n),
+    "linspace": lambda f, d, n: f.linspace(n, n, 2, dtype=d),
+    "fill_": lambda f, d, n: zeros(f, d, 2).fill_(n),
+    "fill_diagonal_": lambda f, d, n: zeros(f, d, 2, 2).fill_diagonal_(n),
+    "masked_fill": lambda f, d, n: zeros(f, d, 2).masked_fill(f.tensor([True, False]), n),
+    "index_fill": lambda f, d, n: zeros(f, d, 2).index_fill(0, f.tensor([0]), n),
+    "scatter": lambda f, d, n: zeros(f, d, 2).scatter(0, f.tensor([0]), n),
+    "x[0] =": lambda f, d, n: written(f, d, lambda x: 0, n),
+    "x[mask] =": lambda f, d, n: written(f, d, lambda x: x < 1, n),
+    "x[list] =": lambda f, d, n: written(f, d, lambda x: [0], n),
+    "clamp": lambda f, d, n: zeros(f, d, 2).clamp(0, n),
+    "clamp_min": lambda f, d, n: zeros(f, d, 2).clamp(min=n),
+    "clamp_max_": lambda f, d, n: zeros(f, d, 2).clamp_max_(n),
+    "where": lambda f, d, n: f.where(f.tensor([True, False]), zeros(f, d, 2), n),
+    "where, first": lambda f, d, n: f.where(f.tensor([True, False]), n, zeros(f, d, 2)),
+    "threshold": lambda f, d, n: f.nn.functional.threshold(zeros(f, d, 2), 1, n),
+    "hardtanh": lambda f, d, n: f.nn.functional.hardtanh(zeros(f, d, 2), 0, n),
+    "pad": lambda f, d, n: f.nn.functional.pad(zeros(f, d, 2), (0, 1), value=n),
+    "pad_sequence": lambda f, d, n: f.nn.utils.rnn.pad_sequence(
+        [zeros(f, d, 2), zeros(f, d, 1)], padding_value=n
+    ),
+}
+
+
+def outcome(f: Any, call: Callable[..., Any], dtype: str, number: float) -> Any:
+    try:
+        result = call(f, getattr(f, dtype), number)
+    except (RuntimeError, ValueError, TypeError):
+        return "refused"
+    return str(result.dtype).rpartition(".")[2], str(result.tolist())
+
+
+def may_differ(name: str, dtype: str, number: float) -> bool:
+    """True where PyTorch has a rule that holds for this function alone."""
+    if dtype == "bool":
+        return name in ("linspace", "threshold") or number == 2**63
+    if name == "hardtanh":
+        return number == 255.5  # its fraction is cut off first
+    if name.startswith("pad"):
+        return number == 2**63 or (dtype == "uint8" and -255 <= number < 0)
+    return number == 2**63 and dtype == "float32" and "=" in name  # made int64
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_numbers_out_of_range_are_refused(name: str) -> None:
+    problems = []
+    for dtype in ("uint8", "int8", "int32", "int64", "bool", "float32"):
+        for number in NUMBERS:
+            if may_differ(name, dtype, number):
+                continue
+            theirs = outcome(torch, CALLS[name], dtype, number)
+            mine = outcome(flow, CALLS[name], dtype, number)
+            if mine != theirs:
+                problems.append(f"{name} of {number} in {dtype}: {mine}, PyTorch {theirs}")
+    assert not problems, "\n".join(problems)
+
+
+def test_the_error_names_number_and_range() -> None:
+    with pytest.raises(RuntimeError, match="uint8 without overflow: 300 is not within -255 to 255"):
+        flow.tensor([200], dtype=flow.uint8).clamp(0, 300)
