@@ -46,7 +46,7 @@ def fused_matmul_bias(
 def fused_mlp(
     x: Tensor, weights: Sequence[Tensor], biases: Sequence[Tensor], skip_final_activation: bool
 ) -> Tensor:
-    """Linear layers one after the other, each with `relu`; the last one without it if asked for.
+    """Linear layers in sequence, each with `relu`, except the last if `skip_final_activation`.
 
     Example:
         >>> import oneflow as flow

@@ -39,7 +39,7 @@ def atomic_write(target: Path) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def name_in_errors(path: Path) -> Iterator[None]:
-    """Add `path` to errors of the file system; that of a full disk names no file."""
+    """Context manager: add `path` to errors that name no file, such as a full disk's."""
     try:
         yield
     except OSError as error:

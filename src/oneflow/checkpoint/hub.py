@@ -144,7 +144,7 @@ def load(
 
 @contextlib.contextmanager
 def _hubconf(folder: Path) -> Iterator[ModuleType]:
-    """The module of a repository, which can import what is beside it."""
+    """The module `hubconf` of a repository; it can import modules beside it."""
     path = folder / MODULE_HUBCONF
     if not path.is_file():
         raise FileNotFoundError(f"{path}: a repository needs this file, which names its models")
@@ -205,7 +205,7 @@ def _github_folder(github: str, force_reload: bool, trust_repo: bool | str | Non
 
 
 def _put(content: Path, folder: Path, replaced: Path) -> None:
-    """Move `content` to `folder`; what is there goes to `replaced`.
+    """Move `content` to `folder`, and the old content to `replaced`.
 
     If several processes do so at once, the first wins: the others have the same content.
     """

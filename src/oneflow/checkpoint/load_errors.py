@@ -1,4 +1,4 @@
-"""The one error of all files that cannot be loaded."""
+"""The common error of all files that cannot be loaded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INVALID_PATH_ERRORS = {
 
 
 class LoadError(RuntimeError, ValueError):
-    """Something cannot be loaded; the message names it and says what is wrong.
+    """A file cannot be loaded; the message names it and the reason.
 
     PyTorch's programs catch it as a `RuntimeError`, OneFlow's as a `ValueError`.
     """
@@ -61,7 +61,7 @@ def load_errors(label: Any, what: str = _FORMATS) -> Iterator[None]:
 
 
 def _has_reason(error: Exception) -> bool:
-    """Return whether an error, such as that of a missing device, says by itself what is wrong."""
+    """Return whether an error explains itself, such as the one of a missing device."""
     return isinstance(error, RuntimeError) and not isinstance(
         error, NotImplementedError | RecursionError
     )

@@ -305,7 +305,7 @@ class _PendingEvaluator:
         return value
 
     def _fill(self, value: Any, depth: int) -> None:
-        """Finish what is in a container, which stays the same object."""
+        """Resolve the items of a container in place."""
         if type(value) is list:
             value[:] = [self.finish(item, depth) for item in value]
         elif type(value) is set:

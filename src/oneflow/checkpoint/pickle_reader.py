@@ -65,7 +65,7 @@ _IGNORED = frozenset(("PROTO", "FRAME"))
 
 
 class _BoundedFile:
-    """A file that is never asked for more bytes than it has left."""
+    """A file of which never more bytes are read than it has left."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

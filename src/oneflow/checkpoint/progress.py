@@ -1,4 +1,4 @@
-"""Progress bars of saving and loading: on terminals, for what is large."""
+"""Progress bars of saving and loading large files, on terminals."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class Encoder:
         return self._pickle_module is None or not code_names.has_code(module)
 
     def _code(self, value: Any, path: str) -> Any:
-        """A function or a class, of which the name is saved; what else there is is pickled."""
+        """A function or a class, saved by name; other objects are pickled."""
         function = code_names.name_of_function(value)
         if function is not None:
             return {"function": function}
@@ -404,7 +404,7 @@ class Decoder:
         return tensor
 
     def _detached(self, name: str, data: Mapping[str, Any]) -> Tensor:
-        """A new tensor, which shares the memory of those that were made of `name` before."""
+        """A new tensor that shares memory with earlier tensors of `name`."""
         place = _saved_place(data)
         memory = self._memories.get(name)
         is_first = memory is None

@@ -45,7 +45,7 @@ _KINDS = {np.dtype(numpy_type): kind for kind, numpy_type in _NUMPY_TYPES.items(
 
 
 class TensorFile:
-    """An open file: its metadata and its arrays, which are read when they are asked for.
+    """An open file: its metadata, and its arrays, which are read on demand.
 
     Attributes:
         metadata: text by name.

@@ -241,7 +241,7 @@ class _Cut:
 
     @property
     def is_plain(self) -> bool:
-        """True if its numbers are those of the storage, or conjugates of them."""
+        """True if the tensor has the storage's elements, or conjugates of them."""
         return isinstance(self.dtype, DType) and not self.is_negative and bool(math.prod(self.size))
 
     def array(self, content: bytes, budget: Budget) -> np.ndarray:

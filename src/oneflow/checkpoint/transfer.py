@@ -133,7 +133,7 @@ class _VersionNote:
                 self.version = content.get("version")
 
     def write(self, version: str | None) -> None:
-        """Note the version of what is about to arrive."""
+        """Write down the version of the file to download."""
         self.version = version
         content = json.dumps({"url": self._url, "version": version})
         self._path.write_text(content, encoding="utf-8")
@@ -165,7 +165,7 @@ def _resume(url: str, file: BinaryIO, note: _VersionNote, progress: bool) -> str
 
 
 def _is_partial(response: Any, present: int, version: str) -> bool:
-    """Test if a response is the rest of the version of which `present` bytes are here."""
+    """Return whether a response is the rest of a partial file of `present` bytes."""
     start = re.match(rf"bytes {present}-\d+/", response.headers.get("Content-Range") or "")
     return response.status == 206 and start is not None and _version(response) == version
 

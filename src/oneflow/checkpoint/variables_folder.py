@@ -74,7 +74,7 @@ def get(path: str | os.PathLike[str]) -> dict[str, Tensor]:
 
 
 def get_like(path: str | os.PathLike[str], variables: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Read those of `variables` that a folder has.
+    """Read the variables that are both in `variables` and in the folder.
 
     Their shapes and dtypes are taken for numbers that are written without.
 

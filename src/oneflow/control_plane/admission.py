@@ -1,4 +1,4 @@
-"""Admission of processes to a job: only those that know its secret, however many others connect.
+"""Admission of processes to a job: only processes that know its secret, whoever else connects.
 
 Agent and coordinator prove to each other that they know the secret without sending it: each sends a
 random challenge, and the other side answers with a keyed hash (HMAC) of both challenges and of its

@@ -135,7 +135,7 @@ class Coordinator:
         return [rank for rank in range(self._job.world_size) if rank not in self._peers]
 
     def _admit(self, peer: ValidatedPeer) -> RootCause | None:
-        """Admit a process; return the reason if its world size is not that of the job."""
+        """Admit a process; return a reason instead if its world size is not the job's."""
         identity, channel = peer.identity, peer.channel
         try:
             rank, world_size, process = (

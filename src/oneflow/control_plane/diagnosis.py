@@ -40,11 +40,11 @@ class RankReport:
     sample: ActivitySample | None = None
 
     def count(self, group: str) -> int:
-        """Return the number of collective operations of a group that it has started."""
+        """Return the number of collective operations of a group that the rank has started."""
         return self.progress[group][0] if group in self.progress else 0
 
     def collectives_started(self) -> int:
-        """Return the number of collective operations of all groups that it has started."""
+        """Return the number of collective operations of all groups that the rank has started."""
         return sum(count for count, _ in self.progress.values())
 
 
@@ -130,7 +130,7 @@ def find_missing_ranks(reports: Mapping[int, RankReport]) -> Iterator[PendingCol
 
 
 def pending_collectives(reports: Mapping[int, RankReport]) -> Iterator[PendingCollective]:
-    """Yield all pairs of ranks of which one has started more operations of a group."""
+    """Yield all pairs of ranks where one has started more operations of a group than the other."""
     for group in sorted({group for report in reports.values() for group in report.progress}):
         ranks = [rank for rank in ranks_of(group) if rank in reports]
         for rank in ranks:

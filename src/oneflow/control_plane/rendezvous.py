@@ -74,7 +74,7 @@ def join_from_launcher(membership: Membership) -> None:
 
 
 def _coordinator_host(membership: Membership) -> str:
-    """Return the address of rank 0: that of the loopback device if all ranks are on this machine.
+    """Return the address of rank 0: the loopback address if all ranks are on this machine.
 
     Raises:
         RuntimeError: other machines can connect, and the job has no secret to reject them by.

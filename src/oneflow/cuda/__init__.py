@@ -1,4 +1,4 @@
-"""CUDA devices: what is there, and asking them to wait."""
+"""CUDA devices: queries, selection and synchronization."""
 
 from typing import TYPE_CHECKING
 

@@ -79,7 +79,7 @@ def set_device_index(device: Device | str | int) -> None:
 
 
 def synchronize(device: Device | str | int | None = None) -> None:
-    """Run what was recorded, and wait until an accelerator has finished it.
+    """Run the recorded instructions, and wait until an accelerator has finished them.
 
     Raises:
         RuntimeError: there is no such accelerator.

@@ -81,7 +81,7 @@ def current_device() -> int:
 
 
 def set_device(device: Device | str | int) -> None:
-    """Make `device` the one that ``"cuda"`` means.
+    """Make `device` the device that ``"cuda"`` means.
 
     Raises:
         RuntimeError: there is no such device.
@@ -95,7 +95,7 @@ def set_device(device: Device | str | int) -> None:
 
 
 def synchronize(device: Device | str | int | None = None) -> None:
-    """Run what was recorded and wait until `device` has finished it.
+    """Run the recorded instructions and wait until `device` has finished them.
 
     Raises:
         RuntimeError: there is no such device.
@@ -210,7 +210,7 @@ def get_rng_state(device: Device | str | int = "cuda") -> Tensor:
 
 
 def get_rng_state_all() -> list[Tensor]:
-    """The states of all CUDA devices: that of the default generator for each.
+    """The random states of all CUDA devices: the default generator's for each.
 
     Example:
         >>> import oneflow as flow

@@ -64,7 +64,7 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 
 
 def empty_cache() -> None:
-    """Run what was recorded, so that the memory of tensors that are gone is free.
+    """Run the recorded instructions, so that the memory of deleted tensors is freed.
 
     XLA keeps freed memory for the next program; there is nothing else to give back.
 

@@ -71,7 +71,7 @@ class Event:
 
 
 class Stream:
-    """The order in which a device works, of which there is one.
+    """The queue of a device; each device has one.
 
     Args:
         device: the device, by default the current GPU, or the CPU without one.
@@ -141,7 +141,7 @@ def stream(stream: Stream | None) -> AbstractContextManager[Any]:
 
 
 def synchronize_device(device: Device | None) -> None:
-    """Run what was recorded, and wait until a device has finished; by default the current one."""
+    """Run the recorded instructions, and wait for a device; by default the current one."""
     flush_all("sync")
     if are_devices_in_use():  # else nothing runs, and looking for a device would start XLA
         wait_for(Stream().device if device is None else device)

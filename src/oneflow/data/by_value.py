@@ -9,7 +9,7 @@ import cloudpickle
 
 
 class Pickler(cloudpickle.Pickler):
-    """cloudpickle's pickler, which notes what it takes from the user's script.
+    """cloudpickle's pickler, which records the objects that it takes from the user's script.
 
     Attributes:
         script_names: what the script defines and the pickle holds, by its name there.

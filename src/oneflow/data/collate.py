@@ -121,7 +121,7 @@ def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _stacked_tensors(batch: Sequence[ArrayOfTensor]) -> ArrayOfTensor:
-    """Stack what has been read of tensors; types promote as those of tensors do."""
+    """Stack NumPy arrays of tensors; dtypes promote like tensors'."""
     arrays = [tensor.array for tensor in batch]
     if len({array.dtype for array in arrays}) > 1:
         return from_tensors(stack([import_array(array) for array in arrays], 0))

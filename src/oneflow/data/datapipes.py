@@ -73,7 +73,7 @@ class IterDataPipe(IterableDataset[T_co]):
 
     @classmethod
     def set_reduce_ex_hook(cls, hook_fn: Callable[..., Any] | None) -> None:
-        """Set what is called with a pipe that is pickled; None: nothing.
+        """Set the function that pickles pipes; None resets it.
 
         Raises:
             Exception: there is a hook already.

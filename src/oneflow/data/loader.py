@@ -360,7 +360,7 @@ class Batches(Iterator):
 
 
 class _InThisProcess:
-    """Fetches each batch when it is asked for."""
+    """Fetches each batch in this process, on demand."""
 
     make_tensor = staticmethod(import_array)
 

@@ -98,7 +98,7 @@ class Message:
 
 
 def _write(descriptor: int, part: memoryview, position: int) -> None:
-    """Write a part to a file, of which the kernel takes 2 GiB at a time.
+    """Write a buffer to a file; the kernel takes up to 2 GiB at a time.
 
     Copying into a mapping would take a page fault for each of its pages.
     """
@@ -171,7 +171,7 @@ class Writer:
         self._thread.start()
 
     def put(self, message: Message) -> None:
-        """Send a message after those that were put before."""
+        """Send a message after all earlier ones."""
         self._messages.put(message)
 
     def _run(self) -> None:
@@ -197,7 +197,7 @@ class Writer:
 
 
 def _shutdown(connection: Connection) -> None:
-    """Let what is blocked in the connection, here and on the other side, go on and fail."""
+    """Unblock readers and writers of the connection, here and on the other side, with an error."""
     with contextlib.suppress(OSError):
         end = socket.socket(fileno=connection.fileno())
         try:

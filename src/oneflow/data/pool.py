@@ -188,7 +188,7 @@ class WorkerPool:
 
 
 def _stop(owner: int, processes: list[Any], closing: list[messages.Writer]) -> None:
-    """End worker processes: they notice that their connections end; those that do not are killed.
+    """End worker processes by closing their connections; kill workers that do not end.
 
     Does nothing in a forked copy of the process that owns them.
     """

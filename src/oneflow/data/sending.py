@@ -118,7 +118,7 @@ def _pickle(kind: Any, content: Any, failed: set[type]) -> Packed:
 
 
 def unpack(parts: Sequence[memoryview]) -> Any:
-    """Return what was packed; takes over the settings of the process that packed it.
+    """Unpack an object, after taking over the settings of the process that packed it.
 
     The script's definitions become the worker's `__main__`, so that batches may consist of them.
     """

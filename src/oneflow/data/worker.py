@@ -202,7 +202,7 @@ def work(connection: Connection, number: int, environment: dict[str, str]) -> No
 
 
 def _receive_setup(connection: Connection) -> Setup:
-    """The setup, when it has been packed so that it can be unpacked here."""
+    """Receive and unpack the setup of this worker."""
     while True:
         parts = messages.recv_parts(connection)
         problem = setup = None

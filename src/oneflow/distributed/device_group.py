@@ -157,7 +157,7 @@ def describe(
 def _compile(
     function: Callable[..., Any], group: DeviceGroup, attributes: tuple
 ) -> Callable[..., Any]:
-    """Return the compiled program of a function; its last result shows that it has ended."""
+    """Return the compiled program of a function; its last result signals its end."""
 
     def run(*arrays: Any) -> Any:
         return *function(*arrays, **dict(attributes)), jnp.zeros((), bool)

@@ -147,7 +147,7 @@ def group_index(name: str, rank: int, ranks: Sequence[int]) -> int:
 def rank_in_job(
     name: str, rank: int | None, group_rank: int | None, group: ProcessGroup | None
 ) -> int:
-    """Return the rank in the job of a process of `group`: `rank`, or that of `group_rank` in it.
+    """Return the rank in the job of a process of `group`, given `rank` or `group_rank`.
 
     Raises:
         ValueError: both are given or neither, or it is not in the group; `name` is the argument.
@@ -225,7 +225,7 @@ def init_process_group(
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
-    """Say that a group is not needed any more; `is_initialized` is false after that of all ranks.
+    """Release a group; after the group of all ranks `is_initialized()` is false.
 
     Processes stay connected until they exit.
 
@@ -468,7 +468,7 @@ def _membership_of(init_method: str | None, world_size: int, rank: int) -> dict[
 
 
 def _check_membership(variables: dict[str, str]) -> None:
-    """Check that this process is the rank that it is told to be."""
+    """Raise unless ``RANK`` and ``WORLD_SIZE`` are this process's."""
     actual = {"RANK": cluster.rank(), "WORLD_SIZE": cluster.world_size()}
     for name, value in actual.items():
         if int(variables.get(name, value)) != value:

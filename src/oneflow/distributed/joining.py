@@ -65,7 +65,7 @@ class Joinable(ABC):
     @property
     @abstractmethod
     def join_device(self) -> Any:
-        """The device of what is communicated."""
+        """The device of the communicated tensors."""
 
     @property
     @abstractmethod

@@ -82,7 +82,7 @@ class SendHandle:
         self.error: Exception | None = None
 
     def finish(self, error: Exception | None) -> None:
-        """Say that it is sent, or why not."""
+        """Mark the message as sent, or as failed with an error."""
         self.error = error
         self.done.set()
 
@@ -158,7 +158,7 @@ class MessageChannel:
 
 @functools.cache  # one for each process
 def message_channel() -> MessageChannel:
-    """Return the channel of this process, which is opened when it is first asked for."""
+    """Return the channel of this process; the first call opens it."""
     return MessageChannel()
 
 

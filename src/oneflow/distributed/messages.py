@@ -1,4 +1,4 @@
-"""Point-to-point communication by PyTorch's names: messages that wait until they are asked for.
+"""Point-to-point communication with PyTorch's names; messages wait until they are received.
 
 `oneflow.comm.send` and `oneflow.comm.recv` run as one program in both processes instead, from
 device to device; these functions go through the memory of the machines.

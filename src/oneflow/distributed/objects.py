@@ -298,7 +298,7 @@ def first_object(value: Any, src: int) -> Any:
 
 
 def _padded(size: int) -> int:
-    """Return a size of few different ones, each of which is a program of its own."""
+    """Round a size up to one of few sizes, since each needs a program of its own."""
     return max(64, 1 << (size - 1).bit_length())
 
 

@@ -157,7 +157,7 @@ class SpawnContext(ProcessContext):
 
 
 def _run(fn: Callable, number: int, args: tuple, errors: Any) -> None:
-    """Run in the process: call the function, and send what it raises."""
+    """Run in the process: call the function, and send the error that it raises."""
     try:
         fn(number, *args)
     except KeyboardInterrupt:

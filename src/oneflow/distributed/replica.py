@@ -1,4 +1,4 @@
-"""The copy of a module in one process, which trains together with those of the other processes."""
+"""The replica of a module in one process of data parallel training."""
 
 from __future__ import annotations
 
@@ -296,7 +296,7 @@ class _ReplicaJoinHook(JoinHook):
 
 @dataclass(frozen=True)
 class _SharedStep:
-    """A step of training of which some processes have no data.
+    """A training step in which some processes have no data.
 
     Attributes:
         active: the number of processes that have.
@@ -352,7 +352,7 @@ class _Buffers:
         return list(tensors.values())
 
     def broadcast(self, source: int, ranks: tuple[int, ...]) -> None:
-        """Broadcast those that were written since; often there are none."""
+        """Broadcast the buffers that were written since the last broadcast."""
         tensors, last = self._tensors(), self._last
         written = [i for i, tensor in enumerate(tensors) if unwrap(tensor) is not last.get(i)]
         broadcast_tensors([tensors[i] for i in written], source, ranks)

@@ -1,4 +1,4 @@
-"""Regions of values: what the parameters of a distribution may be, and what it draws."""
+"""Constraints: regions of valid parameters and of the support of distributions."""
 
 from __future__ import annotations
 

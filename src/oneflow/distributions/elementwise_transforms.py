@@ -134,7 +134,7 @@ class TanhTransform(IncreasingTransform):
 
 
 class AbsTransform(FixedTransform):
-    """The absolute value, which has no inverse: that of `y` is `y`.
+    """The absolute value; it has no inverse, and `inv(y)` is `y`.
 
     Args:
         cache_size: 1 to remember the last argument with its result.

@@ -17,7 +17,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 def standard_gamma(concentration: Tensor) -> Tensor:
-    """Gamma numbers of rate 1, of which each has a concentration."""
+    """Gamma numbers of rate 1, one per concentration."""
     return call(random_gamma, concentration, *draw(None))
 
 

@@ -79,7 +79,7 @@ class MixtureSameFamily(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        """The variance: that of the components, and that of their means."""
+        """The variance within the components plus the variance of their means."""
         means = self.component_distribution.mean
         difference = means - self.mean.unsqueeze(-1 - len(self._event_shape))
         return self._mixed(self.component_distribution.variance) + self._mixed(difference**2)

@@ -96,5 +96,5 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     has_rsample = True
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw; gradients are those of the probabilities."""
+        """Draw with gradients of the probabilities (straight through)."""
         return self.sample(sample_shape) + (self.probs - self.probs.detach())

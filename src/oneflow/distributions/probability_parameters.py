@@ -13,7 +13,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 def _named_parameter(probs: Any, logits: Any) -> dict[str, Any]:
-    """Return the one of both that was given, by name.
+    """Return the one parameter of the two that is not None, by name.
 
     Raises:
         ValueError: both or neither.
@@ -40,7 +40,7 @@ class SuccessProbability(_ProbsOrLogits):
     def _set_probability(
         self, probs: Any, logits: Any, validate_args: bool | None, **parameters: Any
     ) -> None:
-        """Set the one that was given, and further parameters of its shape and dtype."""
+        """Set the parameter that is not None, and further parameters of its shape and dtype."""
         probability = _named_parameter(probs, logits)
         self._set_parameters(validate_args, **parameters, **probability)
         (dtype,) = (getattr(self, name).dtype for name in probability)
@@ -73,7 +73,7 @@ class ClassProbabilities(_ProbsOrLogits):
         event_shape: Sequence[int] | None,
         validate_args: bool | None,
     ) -> None:
-        """Set the one that was given; without `event_shape` an event is a vector of classes."""
+        """Set the parameter that is not None; by default an event is a vector of classes."""
         name, parameter = next(iter(_named_parameter(probs, logits).items()))
         if not isinstance(parameter, Tensor) or parameter.ndim < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")

@@ -181,7 +181,7 @@ class InverseTransform(Transform):
         return self._inv(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Minus that of the transform."""
+        """The negative of the transform's."""
         return -self._inv.log_abs_det_jacobian(y, x)
 
     def forward_shape(self, shape: Sequence[int]) -> Size:
@@ -277,7 +277,7 @@ class ComposeTransform(Transform):
         return x
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """The sum of those of the parts."""
+        """The sum over the parts."""
         event_dim = self.domain.event_dim
         total = sum_rightmost(x * 0, event_dim) if not self.parts else 0
         for position, part in enumerate(self.parts):

@@ -104,7 +104,7 @@ class TransformedDistribution(Distribution):
         return self._composed(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density: that of the base, less the logarithm of the stretching."""
+        """The log density of the base minus the log determinants of the transforms."""
         self._validate_sample(value)
         # From the last transform to the first, each with the caches of its own.
         total, event_dim, y = 0, len(self._event_shape), value

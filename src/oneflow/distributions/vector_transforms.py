@@ -25,7 +25,7 @@ def _vector_size(shape: Sequence[int]) -> int:
 
 
 class SoftmaxTransform(FixedTransform):
-    """`softmax` of vectors, which has no inverse: that of `y` is its logarithm.
+    """`softmax` of vectors; it has no inverse, and `inv(y)` is ``log(y)``.
 
     Args:
         cache_size: 1 to remember the last argument with its result.
@@ -56,7 +56,7 @@ class SoftmaxTransform(FixedTransform):
 
 
 class StickBreakingTransform(FixedTransform):
-    """Vectors to shares that add up to 1, one element more: what is left is divided again.
+    """From vectors to one element more, which sum to 1: each splits the remaining stick.
 
     Zeros become equal shares.
 

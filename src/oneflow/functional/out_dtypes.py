@@ -1,4 +1,4 @@
-"""The data types that `out=` may have, beside that of the result."""
+"""The dtypes that `out=` may have besides the result's."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def check_out_dtype(out: DType, result: DType, name: str, is_one_of_several: boo
 
 
 def check_dtype_argument(out: DType, dtype: DType, name: str) -> None:
-    """Refuse an `out=` of another dtype than the one that is asked for.
+    """Raise unless `out=` has the requested dtype.
 
     Raises:
         RuntimeError: they differ.

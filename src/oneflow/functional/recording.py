@@ -56,7 +56,7 @@ def record(function: Callable[..., Any], *args: Any) -> Program:
 
 
 def synchronize() -> None:
-    """Run everything recorded so far and wait until background compilation is done.
+    """Run all recorded instructions and wait until background compilation has finished.
 
     Raises:
         Exception: a run-time check of something that this thread has run has failed.

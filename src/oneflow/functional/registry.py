@@ -197,7 +197,7 @@ def _rename_map(parameter_names: Sequence[str], extra: Mapping[str, str]) -> dic
 def _accept_keyword_aliases(
     body: Callable, extra: Mapping[str, str], inplace: bool, fills_out: bool
 ) -> Callable:
-    """`body` accepting other names of its arguments, and arguments that it does not declare.
+    """`body` that also takes aliases of its arguments, and arguments that it does not declare.
 
     OneFlow 0.x let programs name each operator; `name=` is accepted and changes nothing, in the
     body of a job also as a text behind the other arguments. Free when called without keywords, or
@@ -272,7 +272,7 @@ def _result_after_error(error: Exception, public: Callable, args: tuple, kwargs:
 
 
 def _with_signature(public: Callable, body: Callable, added: Sequence[str]) -> Callable:
-    """`public` with the signature of `body` and keywords that it takes besides."""
+    """`public` with the signature of `body` and further keywords."""
     if added:
         setattr(public, "__signature__", _public_signature(body, added))  # noqa: B010
     return public

@@ -107,7 +107,7 @@ def _tangents(
 def _transposed(
     cotangents: Sequence[Any], *operands: Any, linear_map: LinearMap, parameter_count: int
 ) -> list[Any]:
-    """The rule of reverse mode: the operands' cotangents, None for those that are known."""
+    """The rule of reverse mode: the operands' cotangents, None for known operands."""
     gradients = linear_map.transposed()(
         operands[:parameter_count], [ad.instantiate_zeros(cotangent) for cotangent in cotangents]
     )

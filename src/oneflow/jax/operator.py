@@ -18,7 +18,7 @@ from oneflow.tensor.views import unwrap
 
 
 def call(jax_function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a function of JAX with tensors; what it computes is recorded as one operator.
+    """Call a function of JAX with tensors; it is recorded as one operator.
 
     Gradients of any order are those of `jax.vjp`. The function must be pure, and is traced once for
     each combination of shapes: define it once, not in every step. It sees types of 32 bits where

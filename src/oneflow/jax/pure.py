@@ -325,7 +325,7 @@ class _Derivative:
         residuals: Sequence[Any],
         tangents: Sequence[Any],
     ) -> list[Any]:
-        """The tangents of the results, linear in those of the arguments.
+        """The tangents of the results, linear in the tangents of the arguments.
 
         Args:
             results: the results, for their types.

@@ -38,7 +38,7 @@ ListFunction = Callable[[list[Tensor]], list[Tensor]]
 
 @dataclass(frozen=True)
 class Recording:
-    """A program with what it needs besides its arguments.
+    """A program with the values that it needs besides its arguments.
 
     Attributes:
         program: its inputs are the arguments, then `constants`, then residuals.

@@ -215,7 +215,7 @@ class ListListNumpy:
 
 @dataclass(frozen=True)
 class ResultOf:
-    """`Callback[...]` or `Bundle[...]` with what is in the brackets."""
+    """`Callback[...]` or `Bundle[...]` with its argument."""
 
     origin: type
     content: Any

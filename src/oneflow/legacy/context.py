@@ -91,7 +91,7 @@ class BodyRun:
         return f"{self.job_name}-{prefix}{next(self._counts[prefix])}"
 
     def blob_name(self, blob: Tensor) -> str:
-        """Return the name of a blob, which gets one when it is first asked for."""
+        """Return the name of a blob; the first call gives it one."""
         for name, named_blob in self.names.items():
             if named_blob is blob:
                 return name
@@ -147,12 +147,12 @@ def running(run: BodyRun, placement: Placement | None) -> Iterator[None]:
 
 
 def current_placement() -> Placement | None:
-    """Return the placement of what is made now; None stands for the session's one device."""
+    """Return the placement of new blobs; None is the session's one device."""
     return _placement.get()
 
 
 def _on_one_placement(_: Primitive, operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Operands of several placements, moved to that of the innermost scope."""
+    """Operands of several placements, moved to the innermost scope's."""
     specs = [operand.spec for operand in operands if type(operand) is Value]
     if len(specs) < 2 or all(spec.device is specs[0].device for spec in specs):
         return operands

@@ -11,7 +11,7 @@ data_port = ctrl_port
 
 
 def machine(*val: Any) -> None:
-    """State the machines of the program; it runs on the one that it is started on.
+    """Declare the machines of the program; it runs on the machine that starts it.
 
     Args:
         *val: a dict with the address `addr` of each machine, or a list of them.

@@ -112,7 +112,7 @@ class TrainConfig:
         self._primary_lr = value
 
     def secondary_lr(self, value: float) -> None:
-        """Repeat the learning rate, which is that of biases too.
+        """Accept the learning rate of biases; it must be the learning rate.
 
         Raises:
             NotImplementedError: when the job is defined, if it is another one.

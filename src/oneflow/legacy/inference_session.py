@@ -205,7 +205,7 @@ class InferenceSession:
                 )
 
     def set_checkpoint_path(self, checkpoint_path: str | os.PathLike[str]) -> None:
-        """Refuse other variables than those that were saved.
+        """Refuse: a saved model contains its variables.
 
         Raises:
             NotImplementedError: always.

@@ -1,4 +1,4 @@
-"""`oneflow.global_function`: the decorator, and the job that it makes of a function."""
+"""`oneflow.global_function`: the decorator that makes a job of a function."""
 
 from __future__ import annotations
 

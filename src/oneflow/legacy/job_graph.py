@@ -75,7 +75,7 @@ class JobGraph(Graph):
     # --- definition
 
     def define(self, placeholders: Sequence[np.ndarray]) -> None:
-        """Run the body without data; make the variables and optimizers that it asks for.
+        """Run the body without data; create its variables and optimizers.
 
         Raises:
             RuntimeError: a job that does not train minimises a loss.

@@ -111,7 +111,7 @@ class JobOptimizer:
         return self.grad_clipping is not None
 
     def change_gradients(self, optimizer: Optimizer) -> None:
-        """Clip the gradients of the variables that `optimizer` updates, if that was asked for."""
+        """Clip the gradients of the variables of `optimizer`, if it has options for clipping."""
         if self.grad_clipping is not None:
             variables = [
                 variable for group in optimizer.param_groups for variable in group["params"]
@@ -193,7 +193,7 @@ class SGDW(JobOptimizer):
 
 
 class Adam(JobOptimizer):
-    """Adam (https://arxiv.org/abs/1412.6980), without correction of its bias unless asked for.
+    """Adam (https://arxiv.org/abs/1412.6980), by default without bias correction.
 
     Example:
         >>> import oneflow as flow

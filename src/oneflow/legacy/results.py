@@ -12,7 +12,7 @@ import numpy as np
 
 
 class JobArray(np.ndarray):
-    """A result of a job without annotation: an array, which may also be asked for its array.
+    """A result of a job without annotation: an array with the method `numpy`.
 
     Results of computations with it are ordinary arrays.
 
@@ -80,7 +80,7 @@ class JobResult:
 
 
 class _CallbackThread(threading.Thread):
-    """Runs a callback after that of the call before; the process ends when it has.
+    """Runs a callback after the previous call's; the process waits for it at exit.
 
     Callbacks count steps and add up losses, which several at a time would mix up. One that is
     called in another does not wait for that, which may wait for it.
@@ -117,7 +117,7 @@ class PendingCallback:
         self._thread.start()
 
     def wait(self) -> None:
-        """Wait until the callback has ended, and raise what it raised."""
+        """Wait until the callback has ended, and raise its error."""
         self._thread.join()
         if self._errors:
             raise self._errors.pop()

@@ -63,7 +63,7 @@ def mirrored_view_enabled() -> bool:
 
 
 def consistent_view_enabled() -> bool:
-    """Return whether the body that calls is that of a job in consistent view.
+    """Return whether the caller is the body of a job in consistent view.
 
     Raises:
         RuntimeError: called outside the body of a job.
@@ -129,7 +129,7 @@ class PlacementScope:
 def config(
     *, checkpointing: bool = False, pipeline_stage_id_hint: int = 0
 ) -> AbstractContextManager[None]:
-    """Take hints for what is computed within, which change no result.
+    """Accept hints for the computations inside, which change no result.
 
     Args:
         checkpointing: compute again in the backward pass what the forward pass has computed, to

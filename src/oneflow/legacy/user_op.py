@@ -1,4 +1,4 @@
-"""Operators by their names: `oneflow.user_op_builder`, and those that users register."""
+"""Operators by name: `oneflow.user_op_builder`, and operators that users register."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def batch_normalization(
 def dropout(
     x: Tensor, rate: float, noise_shape: Tensor | None = None, seed: int | None = None
 ) -> Tensor:
-    """`x` with elements dropped at random, and the others divided by what is left.
+    """`x` with random elements zeroed, and the rest divided by the share that is kept.
 
     Args:
         x: floating point tensor.

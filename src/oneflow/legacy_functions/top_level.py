@@ -27,7 +27,7 @@ register_public("cast_to_current_logical_view", identity)
 
 
 def _around(padding: int | Sequence[int]) -> list[int]:
-    """Return what is added left, right, above and below.
+    """Return the padding left, right, above and below.
 
     Raises:
         ValueError: there is neither one number nor four.
@@ -93,7 +93,7 @@ def replication_pad2d(x: Tensor, padding: int | Sequence[int]) -> Tensor:
 
 @function(method=False)
 def pad_grad(x: Tensor, paddings: Sequence[Sequence[int]], constant_value: float = 0) -> Tensor:
-    """The gradient of padding: `x` without what was added around each dimension.
+    """The gradient of padding: `x` without the padding around each dimension.
 
     Args:
         x: any tensor.

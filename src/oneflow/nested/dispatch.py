@@ -108,7 +108,7 @@ def _values(args: tuple, kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, A
 
 
 def _conversion(name: str) -> Callable[..., Any]:
-    """A method that is that of the values."""
+    """A method that applies the same method to the values."""
 
     def method(self: NestedTensor, *args: Any, **kwargs: Any) -> NestedTensor:
         arguments, named = _values(args, kwargs)

@@ -92,7 +92,7 @@ def _check_same_shapes(tensors: Sequence[NestedTensor]) -> None:
 
 
 def on_rows(function: Callable[..., Any], row_dims: int, *inputs: NestedTensor) -> Any:
-    """A function of tensors whose last dimensions are those of the components.
+    """Apply a function along the last dimensions of the components.
 
     Args:
         function: gets the rows of all components in one tensor, and gives one of as many rows.

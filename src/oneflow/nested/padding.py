@@ -1,4 +1,4 @@
-"""Between nested tensors and tensors of one size, in which what is missing is filled."""
+"""Conversion between nested tensors and padded tensors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def largest(parts: Parts) -> tuple[int, ...]:
 
 
 def places(parts: Parts, sizes: Sequence[int], row_dims: int) -> Tensor:
-    """The rows of a padded tensor that those of the components are.
+    """The rows of a padded tensor that hold the components' rows.
 
     Args:
         parts: the components.

@@ -50,7 +50,7 @@ class NestedTensor(ComposedTensor):
 
     @property
     def ndim(self) -> int:
-        """Number of dimensions, that of components included."""
+        """Number of dimensions, including the dimension of components."""
         return 1 + (len(self._parts.shapes[0]) if self._parts.shapes else 0)
 
     @property
@@ -156,12 +156,12 @@ class NestedTensor(ComposedTensor):
         self._parts.values.retain_grad()
 
     def backward(self, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
-        """Compute gradients from that of this tensor."""
+        """Compute gradients, given this tensor's gradient."""
         values = gradient._parts.values if isinstance(gradient, NestedTensor) else gradient
         self._parts.values.backward(values, *args, **kwargs)
 
     def register_hook(self, hook: Any) -> Any:
-        """Call a function with the gradient, a nested tensor, and take what it returns."""
+        """Call a function with the gradient, a nested tensor; its result replaces the gradient."""
 
         def on_values(grad: Tensor) -> Tensor | None:
             result = hook(self.with_values(grad))

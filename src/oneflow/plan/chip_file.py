@@ -1,4 +1,4 @@
-"""Chips in a TOML file, each a table of the fields of `Chip`, or of those that are not another's.
+"""Chips in a TOML file: each a table of fields of `Chip`, or of its differences from another.
 
 [h100_pcie]
 like = "h100"

@@ -237,7 +237,7 @@ def _check_names(make: Callable[..., Any], named: Iterable[str]) -> None:
 
 
 def _value(text: str) -> Any:
-    """The value of an argument; what is no Python literal is text."""
+    """The value of an argument: a Python literal, else text."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):

@@ -150,7 +150,7 @@ def _parameters(body: dict[str, HloInstruction]) -> dict[int, HloInstruction]:
 
 
 def _read(parameter: HloInstruction | None, body: dict[str, HloInstruction], whole: int) -> int:
-    """Bytes that a fusion reads of an operand: of one that it only slices, the slices."""
+    """Bytes that a fusion reads of an operand; only the slices of a sliced one."""
     if parameter is None:
         return whole
     users = [user for user in body.values() if parameter.name in user.operands]
@@ -164,7 +164,7 @@ def _read(parameter: HloInstruction | None, body: dict[str, HloInstruction], who
 
 
 def _written(instruction: HloInstruction, body: dict[str, HloInstruction]) -> int:
-    """Bytes that a fusion writes: of an array that it updates in place, the update."""
+    """Bytes that a fusion writes; only the update of an array updated in place."""
     root = next((candidate for candidate in body.values() if candidate.is_root), None)
     if root is not None and root.opcode == "dynamic-update-slice":
         return min(instruction.nbytes, body[root.operands[1]].nbytes)

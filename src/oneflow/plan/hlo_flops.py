@@ -29,7 +29,7 @@ _FORWARD_PRODUCTS, _BACKWARD_PRODUCTS = 2, 5
 def flops_of_kernel(
     instruction: HloInstruction, computation: Computation, computations: Mapping[str, Computation]
 ) -> int:
-    """The operations of an instruction's products, and of those of the computations it calls."""
+    """The operations of an instruction's products, including computations that it calls."""
     flops = _flops_of(instruction, computation)
     for name in instruction.called:
         body = computations.get(name, {})

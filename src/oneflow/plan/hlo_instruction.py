@@ -36,7 +36,7 @@ class HloInstruction:
 
     @property
     def called(self) -> list[str]:
-        """Computations that it names."""
+        """The names of the computations that the instruction calls."""
         return [
             name.strip().lstrip("%")
             for match in _CALLED.findall(self.text)
@@ -110,7 +110,7 @@ def _parsed(root: str | None, name: str, text: str) -> HloInstruction:
 
 
 def _split_type(text: str) -> tuple[str, str]:
-    """The type of a result, which may be a tuple, and what is behind it."""
+    """Split a line into the type of a result, which may be a tuple, and the rest."""
     if not text.startswith("("):
         shapes, _, rest = text.partition(" ")
         return shapes, rest

@@ -93,7 +93,7 @@ def operator_rows(step: StepProgram) -> list[OperatorRow]:
 
 
 def grouped(rows: Iterable[OperatorRow]) -> list[OperatorRow]:
-    """Merge equal rows, such as those of layers with the same structure."""
+    """Merge equal rows, such as rows of layers with the same structure."""
     counts: dict[OperatorRow, int] = {}
     for row in rows:
         short = replace(row, scope=_without_numbers(row.scope))

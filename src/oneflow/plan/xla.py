@@ -44,7 +44,7 @@ class Compiled:
 
 
 def can_compile(step: StepProgram) -> bool:
-    """Return true if this process has enough devices to stand for those of a plan."""
+    """Return whether this process has as many devices as the plan."""
     size = step.placement.size
     return size <= MAX_DEVICES and size <= len(platform_devices("cpu"))
 

@@ -36,7 +36,7 @@ class TimedEvent:
 
     @property
     def self_cpu_time_total(self) -> float:
-        """Microseconds without those of the events inside it."""
+        """Microseconds without nested events."""
         return self.self_time_ns / _NS_PER_US
 
     @property
@@ -63,7 +63,7 @@ class TimedEvent:
 
 @dataclass
 class EventAverages:
-    """All events of one name, and of the same shapes if these were asked for.
+    """All events of one name, grouped by shapes if requested.
 
     Attributes:
         key: the name.
@@ -225,7 +225,7 @@ def _aligned(cells: list[list[str]]) -> str:
 
 
 def timed(events: Iterable[TraceEvent]) -> list[TimedEvent]:
-    """Return events with the time of each that is its own: without that of events inside it."""
+    """Return events with the self time of each: without the time of nested events."""
     inside: dict[int, int] = defaultdict(int)
     open_events: dict[int, list[tuple[int, TraceEvent]]] = defaultdict(list)
     ordered = sorted(enumerate(events), key=lambda pair: (pair[1].start, -pair[1].end))

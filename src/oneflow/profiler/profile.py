@@ -320,7 +320,7 @@ def _warn_of_no_effect(**is_given: bool) -> None:
 def _select_activities(
     activities: Iterable[ProfilerActivity] | None, use_cuda: bool | None
 ) -> set[ProfilerActivity]:
-    """Return what a profile is about: what is asked for and this machine has."""
+    """Return the requested activities that this machine supports."""
     cuda = ProfilerActivity.CUDA
     selected = set(ProfilerActivity if activities is None else activities)
     unknown = [activity for activity in selected if not isinstance(activity, ProfilerActivity)]

@@ -1,4 +1,4 @@
-"""The steps of a training loop of which a profile is made."""
+"""The schedule of a profile: which steps of a training loop are recorded."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class PendingRecorder(Protocol):
         """Remember what gives a tensor its old gradient back, should a check fail."""
 
     def flush(self, reason: str) -> None:
-        """Run what was recorded."""
+        """Run the recorded instructions."""
 
 
 # In `Value.stale`: made in inference mode.

@@ -167,7 +167,7 @@ class Batcher:
                 self._busy -= 1
 
     def _finish(self, requests: Sequence[PendingRequest]) -> Iterator[_FinishedRun]:
-        """Run those of some requests that somebody waits for."""
+        """Run requests, except cancelled ones; expired ones fail."""
         now = time.monotonic()
         expired = [
             request

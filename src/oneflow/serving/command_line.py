@@ -137,7 +137,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _server_options(options: argparse.Namespace) -> ServerOptions:
-    """Return the options of the command as those of the server.
+    """Convert the options of the command to the server's.
 
     Raises:
         OSError: the file of the token cannot be read, or the socket is none.

@@ -201,7 +201,7 @@ class ContinuousBatcher:
         self._reader.drop(prompt.sequence for prompt in ready)
 
     def _advance(self) -> None:
-        """Let the graph see a further token of those that are running."""
+        """Run the graph on the next token of all running sequences."""
         self._running.resize(self._expected())
         begin = time.perf_counter_ns()
         results = self._running.advance()

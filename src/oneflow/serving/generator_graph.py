@@ -88,7 +88,7 @@ class GeneratorGraph:
         return _smallest(self._prompt_places, sequences)
 
     def chunk_for(self, tokens: int) -> int:
-        """Return the size of the next chunk of a sequence of which some tokens are left."""
+        """Return the size of the next chunk, given the number of remaining tokens."""
         return _smallest(self._chunks, tokens)
 
     def capacity_for(self, tokens: int) -> int:

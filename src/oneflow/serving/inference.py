@@ -57,7 +57,7 @@ class InferResponse(NamedTuple):
 
 
 def check_parameters(parameters: Mapping[str, Any], of: str) -> None:
-    """Make sure that nothing is asked for that this server does not do.
+    """Raise if a request has parameters that this server does not support.
 
     Raises:
         RequestError: it is; names it.
@@ -94,7 +94,7 @@ def classes_of(parameters: Mapping[str, Any], output: str) -> int:
 
 
 def add_array(arrays: dict[str, np.ndarray], name: str, array: np.ndarray) -> None:
-    """Add an input to those of a request.
+    """Add an input to a request.
 
     Raises:
         RequestError: there is one of its name.

@@ -23,7 +23,7 @@ EXTENSIONS = (
 
 
 def server_metadata() -> Any:
-    """Return the name of the server and the extensions of the protocol that it has."""
+    """Return the name of the server and the protocol extensions that it supports."""
     return messages["ServerMetadataResponse"](
         name=SERVER_NAME, version=__version__, extensions=EXTENSIONS
     )
@@ -53,7 +53,7 @@ def model_metadata(repository: Repository, name: str, version: str) -> Any:
 
 
 def repository_index(repository: Repository, is_ready: bool) -> Any:
-    """Return the models and versions with their states; only those that are ready if asked."""
+    """Return the models and versions with their states; optionally only those in state READY."""
     entry = messages["RepositoryIndexResponse.ModelIndex"]
     return messages["RepositoryIndexResponse"](
         models=[

@@ -23,7 +23,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class ModelCollector(Collector):
-    """The metrics of a repository, computed when they are asked for."""
+    """The metrics of a repository, computed on demand."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository

@@ -78,7 +78,7 @@ def has_batching(config: Any) -> bool:
 
 
 def has_indexed_tensors(config: Any) -> bool:
-    """Return true if what is listed of inputs and outputs is called by places, as ``INPUT_0``."""
+    """Return whether inputs and outputs are named by index, as ``INPUT_0``."""
     names = [
         (kind, fields)
         for kind, fields in (("INPUT", config.input), ("OUTPUT", config.output))

@@ -1,4 +1,4 @@
-"""The folders of a model repository: which models and versions there are, and what has changed.
+"""The folders of a model repository: its models and versions, and changes of them.
 
     repository/NAME/config.pbtxt        optional
     repository/NAME/1/                  a saved graph, as `graph.save` writes it

@@ -67,7 +67,7 @@ class Bucket:
 
     @property
     def best_rows(self) -> int:
-        """The largest number of rows of which about as many are computed in a second as of any.
+        """The largest number of rows with nearly the best throughput.
 
         Larger batches are no gain everywhere: what a small one needs may fit into a cache.
         """

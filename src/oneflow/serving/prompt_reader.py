@@ -1,4 +1,4 @@
-"""Reading prompts in chunks, before their sequences join those that are continued."""
+"""Chunked prefill: prompts are read in chunks before their sequences join the running batch."""
 
 from __future__ import annotations
 

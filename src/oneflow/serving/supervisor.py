@@ -33,7 +33,7 @@ def open_socket(host: str, port: int) -> socket.socket:
 
 
 class Supervisor:
-    """Runs a server, and runs it again as often as a signal ends it that it was not sent for this.
+    """Runs a server, and restarts it when a signal ends it that the supervisor did not send.
 
     The server ends when this process has ended, however that came about: it holds one end of a
     pipe, of which nothing but this process holds the other.

@@ -78,7 +78,7 @@ def _computed(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 def _method(name: str) -> Callable[..., Any]:
-    """A method that is that of the values: copies and conversions."""
+    """A method that applies the same method to the values: copies and conversions."""
 
     def method(self: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
         return self.with_values(getattr(self._values(), name)(*args, **kwargs))

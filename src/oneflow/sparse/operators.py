@@ -37,7 +37,7 @@ def refuse(name: str, reason: str) -> SparseOperandError:
 def on_values(
     function: Callable[..., Tensor], input: SparseTensor, *args: Any, **kwargs: Any
 ) -> SparseTensor:
-    """A function that gives 0 for 0, of a sparse tensor: that of its values."""
+    """Apply an elementwise function with f(0) = 0 to the values of a sparse tensor."""
     coalesced = input.coalesce() if input.is_sparse else input
     return coalesced.with_values(function(coalesced._values(), *args, **kwargs))
 
@@ -165,7 +165,7 @@ def _check_coordinates(name: str, x: SparseTensor) -> None:
 
 
 def select(input: SparseTensor, dim: int, index: int) -> Tensor:
-    """Return what has one coordinate in a dimension, without that dimension."""
+    """Return the elements with one coordinate in a dimension, without that dimension."""
     coordinate_form = _coordinate_form(input)
     place, count = wrap_dim(dim, input.ndim), coordinate_form.sparse_dim()
     extent = input.shape[place]
@@ -215,7 +215,7 @@ def _check_index(index: Tensor, extent: int) -> None:
 
 
 def index_select(input: SparseTensor, dim: int, index: Tensor) -> SparseTensor:
-    """Return what has the given coordinates in a dimension."""
+    """Return the elements with the given coordinates in a dimension."""
     coordinate_form = _coordinate_form(input).coalesce()
     place, count = wrap_dim(dim, input.ndim), coordinate_form.sparse_dim()
     size = [*input.shape[:place], index.shape[0], *input.shape[place + 1 :]]

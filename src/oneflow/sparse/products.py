@@ -1,4 +1,4 @@
-"""Products of matrices of which one or both are sparse."""
+"""Products of matrices, at least one of them sparse."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REDUCTIONS = {"sum": "sum", "mean": "mean"} | {
 
 
 def mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Tensor:
-    """Multiply two matrices, of which one or both are sparse.
+    """Multiply two matrices, at least one of them sparse.
 
     Args:
         mat1: a matrix.

@@ -77,7 +77,7 @@ class SparseTensor(ComposedTensor):
         return self.shape if idx is None else self.shape[idx]
 
     def numel(self) -> int:
-        """Return the number of elements, those that are 0 included."""
+        """Return the number of elements, including zeros."""
         return self._parts.size.numel()
 
     def sparse_dim(self) -> int:

@@ -1,4 +1,4 @@
-"""The number of threads that compute on the CPU: XLA's, and those of NumPy's linear algebra."""
+"""The number of threads that compute on the CPU: XLA's, and NumPy's linear algebra's."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def _from_array(array: np.ndarray) -> Any:
 def scaled_size(
     width: int, height: int, target: int, min_size: int, max_size: int, side: str
 ) -> tuple[int, int]:
-    """Return the width and height of an image of which one side has a given length.
+    """Return the width and height of an image, given the length of one side.
 
     Args:
         width: of the image.

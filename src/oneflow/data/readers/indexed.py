@@ -164,7 +164,7 @@ def token_source(
     random: np.random.Generator | None,
     sharding: BatchSharding,
 ) -> BatchSource:
-    """Return batches of samples of texts, each of `seq_length` tokens and the one that follows.
+    """Return batches of samples of ``seq_length + 1`` tokens.
 
     The documents of the part are joined, in another random order for each epoch, and cut into
     samples; the last token of a sample is the first of the next.

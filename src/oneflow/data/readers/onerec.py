@@ -159,7 +159,7 @@ def _stored_dtype(name: str, dtype: np.dtype, is_exact: bool) -> np.dtype:
 
 
 def decode_example(data: bytes, verify: bool = True) -> dict[str, OneRecTensor]:
-    """Return the features of a message by name; without those that have no tensor.
+    """Return the features of a message by name, except features without a tensor.
 
     Args:
         data: the message.

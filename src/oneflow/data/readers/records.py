@@ -130,7 +130,7 @@ def file_source(
     sharding: BatchSharding,
     group: int = 1,
 ) -> BatchSource:
-    """Return batches of what is in files; each shard has files of its own.
+    """Return batches of records in files; each shard has files of its own.
 
     Args:
         paths: the files.

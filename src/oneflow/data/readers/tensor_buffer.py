@@ -139,7 +139,7 @@ def _constant(values: list) -> TensorBuffer:
 
 
 def each_of(value: int | Tensor, samples: TensorBuffer) -> TensorBuffer:
-    """Return a number for each sample: `value`, or its only element, or the one of that row."""
+    """Return a number for each sample: `value` itself, its only element, or one element per row."""
     rows = rows_of(value) if isinstance(value, Tensor) else _constant([value])
 
     def broadcast(samples: list, numbers: list) -> list[int]:

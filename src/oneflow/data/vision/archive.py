@@ -19,7 +19,7 @@ from oneflow.checkpoint.transfer import identity_of, transfer_file
 
 
 def calculate_md5(fpath: str | Path, chunk_size: int = 2**20) -> str:
-    """Return the MD5 of a file, of which `chunk_size` bytes are read at once, as hex digits."""
+    """Return the MD5 of a file as hex digits; `chunk_size` bytes are read at once."""
     digest = hashlib.md5(usedforsecurity=False)
     with Path(fpath).open("rb") as file:
         while chunk := file.read(chunk_size):

@@ -94,7 +94,7 @@ def has_file_allowed_extension(filename: str, extensions: str | tuple[str, ...])
 
 
 def is_image_file(filename: str) -> bool:
-    """Return whether a file's name ends as those of images do."""
+    """Return whether a file name has an image's extension."""
     return has_file_allowed_extension(filename, IMAGE_EXTENSIONS)
 
 

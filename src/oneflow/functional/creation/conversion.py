@@ -296,7 +296,7 @@ def type_(self: Tensor, dtype: DType | type | str | None = None, non_blocking: b
 
 @function(method=False)
 def typename(obj: Any) -> str:
-    """The name of an object's type: of a tensor that of `Tensor.type`, of others with the module.
+    """The name of an object's type: `Tensor.type()` of a tensor, else module and class.
 
     Example:
         >>> import oneflow as flow

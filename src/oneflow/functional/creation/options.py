@@ -89,7 +89,7 @@ _PYTHON_TYPES: dict[Any, DType] = {bool: bool_, int: int64, float: float64, comp
 
 
 def as_dtype(dtype: Any) -> DType:
-    """A dtype, or the one that a Python number type names.
+    """A dtype; a Python number type names its default dtype.
 
     Raises:
         TypeError: neither of them, or a dtype that no tensor has.
@@ -109,7 +109,7 @@ def checked_dtype(dtype: Any, default: DType) -> DType:
 
 
 def with_grad(tensor: Tensor, requires_grad: bool) -> Tensor:
-    """A fresh tensor, asked for gradients if wanted."""
+    """A new tensor, with `requires_grad` set."""
     return tensor.requires_grad_() if requires_grad else tensor
 
 

@@ -111,7 +111,7 @@ class _Memory:
         return elements.view(self.dtype)
 
     def _contents(self) -> Tensor:
-        """The contents as a tensor, whose dtype and shape are those of the whole memory."""
+        """The contents of the whole memory as a tensor."""
         return wrap(self._memory.value.alias()) if self._part is None else self._elements()
 
     def _read(self) -> np.ndarray:

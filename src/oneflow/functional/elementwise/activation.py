@@ -22,7 +22,7 @@ _SELU_SCALE = 1.0507009873554805
 
 
 def require_floating(input: Tensor, name: str) -> None:
-    """Refuse what is not a floating point tensor.
+    """Raise unless the argument is a floating-point tensor.
 
     Raises:
         TypeError: it is no tensor.

@@ -43,7 +43,7 @@ def conj_physical(input: Tensor) -> Tensor:
 
 @function()
 def resolve_conj(input: Tensor) -> Tensor:
-    """A copy of a view that shows conjugates of what is in memory; else the tensor itself.
+    """A copy of a lazily conjugated view; any other tensor itself.
 
     Example:
         >>> import oneflow as flow
@@ -68,7 +68,7 @@ def resolve_neg(input: Tensor) -> Tensor:
 
 @function()
 def is_conj(input: Tensor) -> bool:
-    """Return whether the tensor is a view that shows conjugates of what is in memory.
+    """Return whether the tensor is a lazily conjugated view.
 
     Example:
         >>> import oneflow as flow

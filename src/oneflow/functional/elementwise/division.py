@@ -112,7 +112,7 @@ def floor_divide(input: Tensor, other: Tensor | float) -> Tensor:
 
 @function(inplace=True)
 def remainder(input: Tensor, other: Tensor | float) -> Tensor:
-    """``input % other``: what is left of `input` after floor division, with the sign of `other`.
+    """``input % other``: the remainder of floor division, with the sign of `other`.
 
     Returns:
         Tensor of the broadcast shape and the promoted dtype.

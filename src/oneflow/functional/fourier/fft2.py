@@ -1,4 +1,4 @@
-"""Fourier transforms of two dimensions, the last ones by default: those of any number of them."""
+"""Two-dimensional Fourier transforms: the n-dimensional ones of the last two dimensions."""
 
 from __future__ import annotations
 

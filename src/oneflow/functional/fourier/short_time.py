@@ -160,7 +160,7 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:
-    """Inverse of `stft`: the signal of which segments have these transforms, by least squares.
+    """Inverse of `stft`: the signal whose segments have these transforms, by least squares.
 
     Griffin and Lim, "Signal estimation from modified short-time Fourier transform" (1984).
 

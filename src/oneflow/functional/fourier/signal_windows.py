@@ -25,7 +25,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 def _window(name: str, formula: Formula, length: int, sym: bool, options: dict[str, Any]) -> Tensor:
-    """Make a window; what is wrong with arguments is a `ValueError` here, as in PyTorch."""
+    """Make a window; wrong arguments raise `ValueError` here, as in PyTorch."""
     try:
         return make_window(name, formula, length, sym, **options)
     except RuntimeError as error:

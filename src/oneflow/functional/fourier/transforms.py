@@ -64,7 +64,7 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 
 @function(method=False, namespace="fft")
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """Fourier transform of real numbers: the first half, of which the other is the conjugate.
+    """Fourier transform of real numbers: the first half; the second half is its conjugate.
 
     Args:
         input: real tensor.
@@ -114,7 +114,7 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 
 @function(method=False, namespace="fft")
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """Fourier transform of a signal of which half is given, as the other half is its conjugate.
+    """Fourier transform of a Hermitian signal, given its first half.
 
     Arguments are those of `irfft`, in the other direction.
 

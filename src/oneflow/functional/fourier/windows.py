@@ -1,4 +1,4 @@
-"""Windows to weigh stretches of a signal with: those of PyTorch's top level."""
+"""Window functions of PyTorch's top level, which weigh the segments of a signal."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
 
 @function()
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """Positions of the elements that are not zero, as many as asked for.
+    """Positions of non-zero elements: exactly `size` of them, cut off or filled up.
 
     Unlike `nonzero` it waits for no values, and a graph can record it.
 

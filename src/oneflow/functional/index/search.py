@@ -335,7 +335,7 @@ def unique_consecutive(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The elements (or slices along `dim`) without those equal to the one before.
+    """The elements (or slices along `dim`) without consecutive duplicates.
 
     Reads the values: a sync point.
 

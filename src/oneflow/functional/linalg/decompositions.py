@@ -15,7 +15,7 @@ _A = {"A": "input"}
 
 
 def _hermitian(x: Tensor, upper: bool) -> Tensor:
-    """The Hermitian matrix of which `x` has one triangle."""
+    """The Hermitian matrix with one triangle of `x`."""
     return call(p.from_lower, adjoint(x) if upper else x)
 
 

@@ -25,7 +25,7 @@ _A = {"A": "input"}
 
 
 def require_matrices(name: str, x: Tensor, square: bool = False) -> None:
-    """Refuse what is no float or complex matrix, nor a batch of them.
+    """Raise unless the argument is a float or complex matrix, or a batch of them.
 
     Raises:
         TypeError: `x` is not a tensor.
@@ -254,7 +254,7 @@ def _identity_like(input: Tensor) -> Tensor:
 
 @function(method=False, namespace="linalg", keyword_aliases={**_A, "x": "input", "y": "other"})
 def vecdot(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """Products of the elements along a dimension, summed; those of `input` conjugated.
+    """Dot products along a dimension, with `input` conjugated.
 
     Args:
         input: float or complex tensor.

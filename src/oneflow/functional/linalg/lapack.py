@@ -144,7 +144,7 @@ def lu(input: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor, Tensor]:
 def lu_solve(
     LU: Tensor, pivots: Tensor, other: Tensor, *, left: bool = True, adjoint: bool = False
 ) -> Tensor:
-    """The solution ``X`` of ``A @ X = other`` for a matrix of which `lu_factor` is given.
+    """The solution ``X`` of ``A @ X = other``, given `lu_factor` of ``A``.
 
     Args:
         LU: the triangles.
@@ -342,7 +342,7 @@ def geqrf(input: Tensor) -> tuple[Tensor, Tensor]:
 def ormqr(
     input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False
 ) -> Tensor:
-    """The product of ``Q``, of which `geqrf` gave the reflections, and another matrix.
+    """The product of another matrix and ``Q``, given the reflections from `geqrf`.
 
     Args:
         input: ``[..., m, k]``, the vectors.
@@ -380,7 +380,7 @@ def ormqr(
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)
 def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
-    """The inverse of `tensordot` with `input`: that of a matrix of the first `ind` dimensions.
+    """The inverse of `tensordot` with `input`, whose first `ind` dimensions are the rows.
 
     Args:
         input: the sizes of the first `ind` dimensions multiply to those of the others.

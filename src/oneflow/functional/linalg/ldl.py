@@ -70,7 +70,7 @@ def ldl_factor_ex(
 
 @function(method=False, namespace="linalg", keyword_aliases={"B": "other"})
 def ldl_solve(LD: Tensor, pivots: Tensor, other: Tensor, *, hermitian: bool = False) -> Tensor:
-    """The solution ``X`` of ``A @ X = other`` for matrices of which `ldl_factor` is given.
+    """The solution ``X`` of ``A @ X = other``, given `ldl_factor` of ``A``.
 
     Args:
         LD: the factors, ``[..., n, n]``.

@@ -107,13 +107,13 @@ def lobpcg(
 
 
 def _products(x: Tensor, y: Tensor) -> Tensor:
-    """The product of each column of `x` with that of `y`."""
+    """The dot product of each column of `x` with the same column of `y`."""
     products = (x.conj() * y).sum(-2)
     return products.real if products.dtype.is_complex else products
 
 
 def _solve_two_sided(matrix: Tensor, factor: Tensor) -> Tensor:
-    """``L^-1 A L^-H``, whose eigenvalues are those of ``A x = e L L^H x``."""
+    """``L^-1 A L^-H``, which has the eigenvalues of ``A x = e L L^H x``."""
     half = solve_triangular(factor, matrix, upper=False)
     return adjoint(solve_triangular(factor, adjoint(half), upper=False))
 

@@ -22,7 +22,7 @@ _A = {"A": "input"}
 def svd_lowrank(
     input: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The first singular values and vectors of a matrix of which the others are small.
+    """The largest singular values and vectors of a matrix of nearly low rank.
 
     Args:
         input: ``[..., m, n]``, float32, float64 or complex.

@@ -144,7 +144,7 @@ def lstsq(
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)
 def cond(input: Tensor, p: float | str | None = None) -> Tensor:
-    """Condition number: the norm of a matrix times that of its inverse; infinity if it has none.
+    """Condition number: the norm of a matrix times the norm of its inverse; infinity if singular.
 
     Args:
         input: ``[..., m, n]``, square unless `p` is None, 2 or -2.

@@ -48,7 +48,7 @@ def _check_mask(mask: Tensor | None, query: Tensor, is_causal: bool) -> None:
 
 
 def _check_heads(query: Tensor, key: Tensor, value: Tensor) -> None:
-    """Refuse heads of keys and values that cannot serve those of the queries.
+    """Raise unless the number of query heads is a multiple of the number of key heads.
 
     Raises:
         RuntimeError: there are no heads, or their numbers do not fit.

@@ -368,7 +368,7 @@ def _check_no_static(*tensors: Tensor | None) -> None:
 def _given_weights(
     packed: Tensor | None, separate: tuple[Tensor | None, ...]
 ) -> tuple[Tensor, ...]:
-    """The separate weights, all of which must be there if there is no packed one.
+    """The separate weights; all are required without a packed weight.
 
     Raises:
         AssertionError: a weight is None.
@@ -411,7 +411,7 @@ def _require_size(query: Tensor, size: int, heads: int) -> None:
 
 
 def _batched(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """With a batch of one; what was the same tensor stays the same."""
+    """Add a batch of one; tensors that are the same object stay the same object."""
     wide_query = query.unsqueeze(1)
     wide_key = wide_query if query is key else key.unsqueeze(1)
     return wide_query, wide_key, wide_key if key is value else value.unsqueeze(1)

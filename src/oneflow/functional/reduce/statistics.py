@@ -190,7 +190,7 @@ def nanmedian(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor:
 def nanmedian(input: Tensor, dim: int, keepdim: bool = False) -> return_types.nanmedian: ...
 @function()
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The element in the middle of what is not NaN, of two the lower.
+    """The median of the elements that are not NaN; the lower of two.
 
     Args:
         input: real tensor.
@@ -310,7 +310,7 @@ def nanquantile(
     *,
     interpolation: str = "linear",
 ) -> Tensor:
-    """`quantile` of what is not NaN.
+    """`quantile` of the elements that are not NaN.
 
     Example:
         >>> import oneflow as flow

@@ -152,7 +152,7 @@ def nansum(
 def nanmean(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
-    """Mean over dimensions of what is not NaN.
+    """Mean over dimensions of the elements that are not NaN.
 
     Args:
         input: float tensor.
@@ -225,7 +225,7 @@ def logsumexp(x: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
 
 
 def _truth(primitive: Primitive, x: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    """A reduction of truth values; those of uint8 stay uint8, as in PyTorch."""
+    """A reduction of truth values; uint8 gives uint8, as in PyTorch."""
     require_tensor(x, primitive.name)
     # Only here, as in PyTorch, no dimensions stand for none of them.
     dims = () if isinstance(dim, tuple | list) and not dim else reduced_dims(x, dim)

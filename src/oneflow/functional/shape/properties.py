@@ -101,7 +101,7 @@ def storage_offset(self: Tensor) -> int:
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Return True if the elements are in row-major order, or in that of `memory_format`.
+    """Return True if the elements are in row-major order, or in the order of `memory_format`.
 
     Example:
         >>> import oneflow as flow

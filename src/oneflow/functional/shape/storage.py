@@ -195,7 +195,7 @@ def set_(
     size: Any = None,
     stride: Any = None,
 ) -> Tensor:
-    """Let the tensor be on another memory; views that it has had stay on the former one.
+    """Move the tensor to another memory; its views stay on the old one.
 
     Args:
         self: the tensor.

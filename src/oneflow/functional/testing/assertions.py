@@ -53,7 +53,7 @@ class _Comparison:
         return max(rtol for rtol, _ in pairs), max(atol for _, atol in pairs)
 
     def fail(self, path: tuple, text: str, kind: type[Exception] = AssertionError) -> NoReturn:
-        """Raise the error, which names the item of a container that it is about."""
+        """Raise the error; it names the item of the container."""
         if path:
             item = "".join(f"[{key!r}]" for key in path)
             text = f"{text}\n\nThe failure occurred for item {item}"

@@ -1,4 +1,4 @@
-"""Softmax over many classes of which few are frequent."""
+"""Softmax over many classes, few of them frequent."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             self.tail.append(Sequential(project, Linear(features, high - low, False, **options)))
 
     def _clusters(self) -> list[tuple[int, int]]:
-        """The first class of each cluster, and that of the next one."""
+        """The first class of each cluster, and of the next cluster."""
         return list(zip(self.cutoffs[:-1], self.cutoffs[1:], strict=True))
 
     def reset_parameters(self) -> None:

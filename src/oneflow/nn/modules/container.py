@@ -115,7 +115,7 @@ class Sequential(Module):
         return self
 
     def insert(self, index: int, module: Module) -> Self:
-        """Add a module before the one at `index`."""
+        """Insert a module at `index`."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         modules = list(self)
@@ -201,7 +201,7 @@ class ModuleList(Module):
         return self
 
     def insert(self, index: int, module: Module) -> None:
-        """Add a module before the one at `index`."""
+        """Insert a module at `index`."""
         modules = list(self)
         modules.insert(index, module)
         self._modules.clear()

@@ -168,7 +168,7 @@ class MultiheadAttention(Module):
 
 
 def _length_first(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The three with length and batch exchanged; those that are one tensor stay one."""
+    """Query, key and value with length and batch swapped; equal objects stay one object."""
     new_query = query.transpose(0, 1)
     new_key = new_query if key is query else key.transpose(0, 1)
     new_value = new_key if value is key else value.transpose(0, 1)

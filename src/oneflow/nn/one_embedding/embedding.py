@@ -1,4 +1,4 @@
-"""`MultiTableEmbedding`: embedding tables of which a step reads and changes few rows."""
+"""`MultiTableEmbedding`: embedding tables whose steps read and change few rows."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ class MultiTableEmbedding(Module):
             barrier()
 
     def load_snapshot(self, snapshot_name: str) -> None:
-        """Take the rows of a snapshot instead of those that there are.
+        """Replace all rows with the rows of a snapshot.
 
         Any number of processes may have written it.
 
@@ -285,7 +285,7 @@ class MultiTableMultiColumnEmbedding(MultiTableEmbedding):
 
 
 def _as_global(local: Tensor, ids: Tensor) -> Tensor:
-    """Return a part as that of a global tensor that is distributed as `ids` is."""
+    """Return the global tensor of local parts, distributed like `ids`."""
     if not all(dim_sbp is BROADCAST or isinstance(dim_sbp, Split) for dim_sbp in ids.sbp):
         raise ValueError(f"`ids` must be split or broadcast, got {ids.sbp}")
     return local.to_global(placement=ids.placement, sbp=ids.sbp)

@@ -36,7 +36,7 @@ def exchange_rows(
     read: Callable[[np.ndarray, np.ndarray], np.ndarray],
     *more: np.ndarray,
 ) -> np.ndarray:
-    """Return the rows of keys, each from the process that it belongs to.
+    """Return the rows of keys, each from the process that owns the key.
 
     Args:
         keys: of this process, without repetition.

@@ -1,4 +1,4 @@
-"""Positions by keys: a hash table of NumPy arrays, which is asked for many keys at once."""
+"""Positions by keys: a hash table of NumPy arrays that looks up many keys at once."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ def make_cached_ssd_store_options(
     physical_block_size: int = 4096,
     host_cache_budget_mb: float = 0,
 ) -> StoreOptions:
-    """Keep rows in files, and those that were used last in memory.
+    """Keep rows in files, with the most recently used ones in memory.
 
     Args:
         cache_budget_mb: how much of the files is in memory at once, in MiB.

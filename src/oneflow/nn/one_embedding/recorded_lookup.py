@@ -69,7 +69,7 @@ class RecordedLookup:
         return _distributed(self._positions, self.positions_spec)
 
     def record(self, gradient: Tensor) -> LookupRecord:
-        """Return what has been read in a call, with the gradient of the rows."""
+        """Return the rows that a call has read, with their gradient."""
         gradients = gradient.numpy()[: len(self._keys)]
         keys, is_global = self._keys, self.rows_spec.sbp is not None
         if is_global:

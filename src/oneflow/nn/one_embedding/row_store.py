@@ -1,4 +1,4 @@
-"""Rows of one process by their numbers, in memory or in files of which a part is in memory."""
+"""Rows of one process by number, in memory or in files with a cache in memory."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) ->
 
 
 class _SpectralNorm(Module):
-    """A weight divided by its largest singular value, the vectors of which are buffers."""
+    """A weight divided by its largest singular value, whose singular vectors are buffers."""
 
     _FIRST_STEPS = 15
 

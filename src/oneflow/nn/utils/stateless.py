@@ -190,7 +190,7 @@ def _check_names(names: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> 
 
 @contextlib.contextmanager
 def _replaced(module: Module, tensors: Mapping[str, Tensor]) -> Iterator[dict[str, Tensor]]:
-    """Replace parameters, buffers and attributes, for a while; yields what was put there since."""
+    """Context manager: replace parameters, buffers and attributes; yields later assignments."""
     before: list[tuple[Module, str, str, Any]] = []
     written: dict[str, Tensor] = {}
     try:

@@ -32,7 +32,7 @@ def unflat(structure: Any, tensors: Sequence[Tensor]) -> Any:
 
 
 class Variables:
-    """Arguments of a function in the form in which gradients can be asked for.
+    """Arguments of a function as tensors that require gradients.
 
     Attributes:
         tensors: those of the chosen arguments.
@@ -90,7 +90,7 @@ class Variables:
         return derivatives(outputs, self.tensors, weights, hooks=self._hooks)
 
     def enable(self) -> None:
-        """Let derivatives be asked for again after `finished`."""
+        """Allow derivatives again after `finished`."""
         for node in self._nodes:
             node.open = True
 
@@ -176,7 +176,7 @@ def grad(
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """Call a function, and return its value and a function from its gradient to those of `primals`.
+    """Return a function's value, and a function from its cotangent to cotangents of `primals`.
 
     Args:
         func: returns a tensor or a structure of tensors, or with `has_aux` that and something else.

@@ -1,4 +1,4 @@
-"""Pruning: parameters of which a mask takes elements away.
+"""Pruning: masks set elements of parameters to zero.
 
 A pruned parameter ``weight`` is kept as ``weight_orig``, its mask as the buffer ``weight_mask``;
 ``weight`` itself is their product, computed anew before every call of the module.

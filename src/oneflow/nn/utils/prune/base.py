@@ -135,7 +135,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(scores.detach(), default.clone()).to(t.dtype)
 
     def remove(self, module: Module) -> None:
-        """Make the pruned tensor an ordinary parameter again; what was taken away stays away."""
+        """Make the pruned tensor an ordinary parameter again; pruned elements stay zero."""
         name = str(self.target_name)
         weight = self.apply_mask(module).detach()
         original = module._parameters.pop(f"{name}_orig")
@@ -167,7 +167,7 @@ def pruning_of(module: Module, name: str) -> tuple[int, BasePruningMethod] | Non
 
 
 class PruningContainer(BasePruningMethod):
-    """Several methods for one parameter, each of which takes away from what the others left.
+    """Several pruning methods for one parameter; each prunes elements that the previous ones left.
 
     Args:
         *args: the methods, in order.

@@ -28,7 +28,7 @@ AnyModule = TypeVar("AnyModule", bound=Module)
 
 
 def identity(module: AnyModule, name: str) -> AnyModule:
-    """Make a parameter a pruned one, of which nothing is taken away.
+    """Register pruning of a parameter without pruning any element.
 
     Example:
         >>> import oneflow as flow
@@ -182,7 +182,7 @@ def global_unstructured(
 
 
 def remove(module: AnyModule, name: str) -> AnyModule:
-    """Make a pruned tensor an ordinary parameter again; what was taken away stays away.
+    """Make a pruned tensor an ordinary parameter again; pruned elements stay zero.
 
     Raises:
         ValueError: it is not pruned.

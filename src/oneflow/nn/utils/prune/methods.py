@@ -1,4 +1,4 @@
-"""The pruning methods: what is taken away."""
+"""The pruning methods: which elements to prune."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Identity(BasePruningMethod):
 
 
 def validate_amount(amount: float) -> None:
-    """Check what is to be taken away, of a tensor of any size.
+    """Check the amount of elements to prune, whatever the tensor's size.
 
     Args:
         amount: a number of elements or slices, or, if it is a float, the part of them.
