@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -90,3 +94,23 @@ def test_what_has_no_counterpart():
         flow.jax.from_jax(jax.device_put(np.ones(8), turned))
     with pytest.raises(TypeError, match=r"oneflow\.jax\.function"):
         jax.jit(flow.jax.from_jax)(jnp.ones(3))
+
+
+def test_what_has_tensors_and_is_no_tree_of_them():
+    layer = flow.nn.Linear(2, 1)
+    for wrong in (layer, layer.named_parameters(), iter([flow.ones(1)])):
+        with pytest.raises(TypeError, match=r"dict\(model.named_parameters\(\)\)"):
+            flow.jax.to_jax(wrong)
+
+
+@pytest.mark.parametrize(("count", "fails"), [("1", False), ("2", True)])
+def test_import_after_jax_has_counted_its_devices(count, fails):
+    script = "import jax.numpy as jnp; jnp.ones(1); import oneflow as flow; print(flow.ones(1)[0])"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "ONEFLOW_CPU_DEVICES": count},
+        capture_output=True,
+        text=True,
+    )
+    assert bool(done.returncode) == fails, done.stderr
+    assert ("import oneflow before JAX makes its first array" in done.stderr) == fails

@@ -237,6 +237,26 @@ def test_what_is_refused():
         jax.jit(flow.relu)(jnp.ones(3))
     with pytest.raises(TypeError, match="as a JAX value"):
         jax.nn.relu(flow.ones(3))
+    with pytest.raises(TypeError, match=r"a key of `jax.random` as `seed=`"):
+        pure(jax.random.key(0))
+    (size,) = jax.export.symbolic_shape("n")
+    with pytest.raises(TypeError, match=r"sizes that are numbers, got an array \(n,\)"):
+        jax.export.export(jax.jit(pure))(jax.ShapeDtypeStruct((size,), jnp.float32))
+
+
+def test_what_a_module_is_called_with():
+    layer = nn.Linear(2, 1)
+    pure, (parameters, _) = flow.jax.function(layer), state_of(layer)
+    x = jnp.ones((1, 2))
+    for wrong in ((parameters, x), ([], {}, x), (parameters,)):
+        with pytest.raises(TypeError, match="`Linear` as a function of JAX takes a dict of its"):
+            pure(*wrong)
+    with pytest.raises(RuntimeError, match=r"functional_call: missing names \['bias'\]"):
+        pure({"weight": parameters["weight"]}, {}, x)
+    with pytest.raises(RuntimeError, match=r"functional_call: unexpected names \['b'\]"):
+        pure({**parameters, "b": x}, {}, x)
+    with pytest.raises(TypeError, match="a function of tensors or a module, got int"):
+        flow.jax.function(3)
 
 
 def test_forward_mode_of_modules():

@@ -53,6 +53,72 @@ def test_optax(name):
         assert value == pytest.approx(loss.item(), rel=1e-4)
 
 
+def labelled(optax):
+    """Weights move, biases do not: by names."""
+    return optax.multi_transform(
+        {"moves": optax.sgd(0.1), "stays": optax.set_to_zero()},
+        lambda parameters: {
+            name: "moves" if name.endswith("weight") else "stays" for name in parameters
+        },
+    )
+
+
+@pytest.mark.parametrize("as_names", [dict, list], ids=["dict", "pairs"])
+def test_transformations_that_go_by_names(as_names):
+    model = network()
+    optimizer = flow.jax.Optimizer(as_names(model.named_parameters()), labelled(library("optax")))
+    before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    for _ in range(2):
+        model(flow.ones(1, 3)).sum().backward()
+        optimizer.step()
+    moved = [name for name, p in model.named_parameters() if not flow.equal(p, before[name])]
+    assert set(moved) == {"2.weight", "0.weight"}
+
+
+def test_keys_in_the_state_of_a_transformation(tmp_path):
+    """Saved as words, they go on after loading."""
+    optax = library("optax")
+    noisy = optax.chain(optax.add_noise(0.1, 0.5, jax.random.key(3)), optax.sgd(1.0))
+
+    def optimizer_of(parameter):
+        return flow.jax.Optimizer([parameter], noisy)
+
+    w = nn.Parameter(flow.zeros(2))
+    optimizer, expected, state = optimizer_of(w), jnp.zeros(2), noisy.init([jnp.zeros(2)])
+    for step in range(4):
+        if step == 2:
+            flow.save(optimizer.state_dict(), str(tmp_path / "state"))
+            optimizer = optimizer_of(w)
+            optimizer.load_state_dict(flow.load(str(tmp_path / "state")))
+        w.grad = flow.ones(2)
+        optimizer.step()
+        updates, state = noisy.update([jnp.ones(2)], state, [expected])
+        expected = expected + updates[0]
+        np.testing.assert_allclose(w.detach().numpy(), expected, rtol=1e-5)
+
+
+def test_what_an_optimizer_of_optax_refuses():
+    optax = library("optax")
+    w = nn.Parameter(flow.ones(2))
+    for wrong in (1e-3, optax.sgd, None):
+        with pytest.raises(TypeError, match="needs functions `init` and `update`"):
+            flow.jax.Optimizer([w], wrong)
+    with pytest.raises(ValueError, match=r"options \['lr'\] of a parameter group"):
+        flow.jax.Optimizer([{"params": [w], "lr": 0.1}], optax.sgd(0.1))
+    adam, momentum = (
+        flow.jax.Optimizer([w], transformation)
+        for transformation in (optax.adam(0.1), optax.sgd(0.1, momentum=0.9))
+    )
+    with pytest.raises(KeyError, match="StepLR sets `lr` of parameter groups"):
+        flow.optim.lr_scheduler.StepLR(adam, 1)
+    w.grad = flow.ones(2)
+    adam.step()
+    momentum.load_state_dict(adam.state_dict())
+    for _ in range(2):
+        with pytest.raises(ValueError, match="the state that was loaded"):
+            momentum.step()
+
+
 def test_equinox():
     """Its layers have weights of the same form; the network is an operator, too."""
     equinox = library("equinox")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import jax
@@ -161,3 +162,56 @@ def test_an_optimizer_made_of_a_transformation():
     second = flow.jax.Optimizer(layer.parameters(), Momentum(0.1))
     second.load_state_dict(first.state_dict())
     assert trained(layer, second, 3) == pytest.approx(wanted[3:], rel=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [flow.float32, flow.bfloat16])
+def test_sizes_are_numbers_of_python_for_types_and_make_no_warning(dtype):
+    """A trace with symbolic sizes, too: the second shape and those after it."""
+
+    def scaled_by_sizes(x):
+        return x * (x.shape[-1] / 3), x / x.shape[0], jnp.asarray(x.shape[0])
+
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        for rows in (2, 3, 5):
+            results = flow.jax.call(scaled_by_sizes, flow.ones(rows, 4, dtype=dtype))
+            assert [result.dtype for result in results] == [dtype, dtype, flow.int32]
+            assert results[2].item() == rows
+    assert not warned
+
+
+def test_arrays_of_numpy_and_keys():
+    x = flow.ones(3)
+    y = flow.jax.call(jnp.multiply, x, np.arange(3, dtype=np.float32))
+    assert y.tolist() == [0, 1, 2]
+
+    def noisy(x, key):
+        key, own = jax.random.split(key)
+        return x + jax.random.normal(own, x.shape), key
+
+    for step in range(3):
+        key = jax.random.key(step)
+        noise, words = flow.jax.call(noisy, x, key)
+        expected, next_key = noisy(jnp.ones(3), key)
+        np.testing.assert_allclose(noise.numpy(), expected, rtol=1e-6)
+        assert words.tolist() == jax.random.key_data(next_key).tolist()
+    assert flow.jax.from_jax({"key": key})["key"] is key
+
+
+@pytest.mark.parametrize("dtype", [flow.int64, flow.uint64])
+def test_integers_that_types_of_32_bits_do_not_have(dtype):
+    def next_number(x):
+        return x + 1
+
+    fits, beyond = (flow.tensor([0, number], dtype=dtype) for number in (7, 2**40))
+    for _ in range(4):
+        assert flow.jax.call(next_number, fits).tolist() == [1, 8]
+        with pytest.raises(OverflowError, match=str(2**40)):
+            flow.jax.call(next_number, beyond).tolist()
+    with jax.enable_x64(True):
+        assert flow.jax.call(next_number, beyond).tolist() == [1, 2**40 + 1]
+
+
+def test_what_is_no_function():
+    with pytest.raises(TypeError, match="takes a function of JAX, got int"):
+        flow.jax.call(3, flow.ones(1))

@@ -247,9 +247,21 @@ def set_cpu_devices(count: int) -> None:
 
     Args:
         count: the number of devices; 0 leaves the number as it is.
+
+    Raises:
+        RuntimeError: JAX has counted its devices before, and there are others than that many.
     """
-    if count > 0:
+    if count <= 0:
+        return
+    try:
         jax.config.update("jax_num_cpu_devices", count)
+    except RuntimeError as error:
+        actual = len(jax.devices("cpu"))
+        if actual != count:
+            raise RuntimeError(
+                f"JAX was used before, with {actual} CPU devices, so that there cannot be {count} "
+                "in this process; import oneflow before JAX makes its first array"
+            ) from error
 
 
 def are_devices_in_use() -> bool:

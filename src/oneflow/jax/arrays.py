@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
@@ -16,6 +18,7 @@ from oneflow.base.placement import Placement
 from oneflow.base.sbp import BROADCAST, NdSbp, split
 from oneflow.base.spec import spec_of
 from oneflow.compiler.sharding import array_shape, named_sharding, partial_axes
+from oneflow.module.module import Module
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
@@ -28,13 +31,15 @@ def to_jax(tree: Any) -> Any:
     Arrays never change: a tensor that is written to afterwards has another one.
 
     Args:
-        tree: a tensor, or a tree of JAX with tensors as leaves; other leaves stay as they are.
+        tree: a tensor, or a tree of JAX with tensors as leaves, such as
+            ``dict(model.named_parameters())``; other leaves stay as they are.
 
     Returns:
         The array of a tensor; that of a global tensor is sharded over the mesh of its placement,
         whose dimensions are called ``"m0"``, ``"m1"`` and so on.
 
     Raises:
+        TypeError: a module, or an iterator, which has tensors, but is no tree of them.
         ValueError: a global tensor is a partial sum, or split into parts of different sizes, which
             JAX has no arrays for.
 
@@ -43,7 +48,18 @@ def to_jax(tree: Any) -> Any:
         >>> flow.jax.to_jax({"weight": flow.ones(2)})
         {'weight': Array([1., 1.], dtype=float32)}
     """
-    return jax.tree.map(lambda leaf: _array_of(leaf) if isinstance(leaf, Tensor) else leaf, tree)
+    return jax.tree.map(_array_or_other, tree)
+
+
+def _array_or_other(leaf: Any) -> Any:
+    if isinstance(leaf, Tensor):
+        return _array_of(leaf)
+    if isinstance(leaf, Iterator | Module):
+        raise TypeError(
+            f"`to_jax` takes tensors and trees of them, got {type(leaf).__name__}; give, for "
+            "example, `dict(model.named_parameters())`"
+        )
+    return leaf
 
 
 def _array_of(tensor: Tensor) -> Any:
@@ -66,7 +82,8 @@ def from_jax(tree: Any) -> Any:
     Do not donate the arrays to a function of JAX afterwards: the tensors would lose their values.
 
     Args:
-        tree: an array, or a tree of JAX with arrays as leaves; other leaves stay as they are.
+        tree: an array, or a tree of JAX with arrays as leaves; other leaves stay as they are, keys
+            of `jax.random` among them.
 
     Returns:
         A tensor on the device of an array. One of an array with a `NamedSharding` over several
@@ -83,8 +100,14 @@ def from_jax(tree: Any) -> Any:
         [tensor([0., 1.], dtype=oneflow.float32), 'text']
     """
     return jax.tree.map(
-        lambda leaf: _tensor_of(leaf) if isinstance(leaf, jax.Array) else leaf, tree
+        lambda leaf: _tensor_of(leaf) if isinstance(leaf, jax.Array) and not is_key(leaf) else leaf,
+        tree,
     )
+
+
+def is_key(leaf: Any) -> bool:
+    """Return whether it is an array of keys of `jax.random`, whose words JAX hides."""
+    return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def _tensor_of(array: jax.Array) -> Tensor:

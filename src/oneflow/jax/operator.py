@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from oneflow.base.dtype import int64, uint64
 from oneflow.base.x64 import has_x64, x64
-from oneflow.jax.arrays import from_jax
+from oneflow.jax.arrays import from_jax, is_key
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call as call_primitive
 from oneflow.tensor.tensor import Tensor
@@ -26,16 +29,19 @@ def call(jax_function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     Args:
         jax_function: takes and returns arrays, nested as JAX's trees are.
-        args: tensors and arrays, nested; anything else is a constant of the program and must be
-            hashable.
+        args: tensors, arrays of JAX and NumPy, and keys of `jax.random`, nested; anything else is a
+            constant of the program and must be hashable.
         kwargs: likewise.
 
     Returns:
-        What the function returns, with tensors in place of arrays.
+        What the function returns, with tensors in place of arrays; a key is a tensor of its words,
+        which `jax.random` takes as well.
 
     Raises:
-        TypeError: there is no tensor among the arguments, or a constant is not hashable.
+        TypeError: it is no function, there is no tensor among the arguments, or a constant is not
+            hashable.
         RuntimeError: JAX cannot trace the function; the message says why.
+        OverflowError: the function sees types of 32 bits, and an integer is beyond them.
 
     Example:
         >>> import jax
@@ -45,24 +51,36 @@ def call(jax_function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         >>> x.grad
         tensor([-0.1966,  0.1966], dtype=oneflow.float32)
     """
+    if not callable(jax_function):
+        raise TypeError(f"`call` takes a function of JAX, got {type(jax_function).__name__}")
     leaves, structure = jax.tree.flatten((args, kwargs))
     tensors, constants = [], []
+    has_tensor = False
     for leaf in leaves:
-        is_tensor = isinstance(leaf, Tensor | jax.Array)
-        if is_tensor:
-            tensors.append(leaf if isinstance(leaf, Tensor) else from_jax(leaf))
-        elif not isinstance(leaf, Hashable):
-            raise TypeError(
-                f"`call` takes tensors, arrays of JAX and constants, got {type(leaf).__name__}"
-            )
-        constants.append(_TENSOR if is_tensor else (type(leaf), leaf))
-    if not tensors:
+        if isinstance(leaf, Tensor):
+            has_tensor = True
+            tensors.append(leaf)
+            constants.append(_TENSOR)
+        elif is_key(leaf):
+            tensors.append(from_jax(jax.random.key_data(leaf)))
+            constants.append(_Key(jax.random.key_impl(leaf)))
+        elif isinstance(leaf, jax.Array | np.ndarray):
+            tensors.append(from_jax(jnp.asarray(leaf)))
+            constants.append(_TENSOR)
+        elif isinstance(leaf, Hashable):
+            constants.append((type(leaf), leaf))
+        else:
+            name = type(leaf).__name__
+            raise TypeError(f"`call` takes tensors, arrays and hashable constants, got {name}")
+    if not has_tensor:
         raise TypeError("`call` needs a tensor among its arguments; call the function itself")
-    operator = _operator(jax_function)
+    is_64_bit = has_x64()
+    is_narrowed = not is_64_bit and any(unwrap(tensor).spec.dtype in _WIDE for tensor in tensors)
+    operator = _operator(jax_function, is_narrowed)
     attributes = {
         "structure": structure,
         "constants": tuple(constants),
-        "is_64_bit": has_x64(),
+        "is_64_bit": is_64_bit,
     }
     results = call_primitive(operator.primitive, *tensors, **attributes)
     results = results if isinstance(results, tuple) else (results,)
@@ -70,6 +88,14 @@ def call(jax_function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 _TENSOR = ()
+_WIDE = (int64, uint64)
+
+
+@dataclass(frozen=True)
+class _Key:
+    """An argument that is a key of `jax.random`; a tensor has its words."""
+
+    impl: Any
 
 
 class _Operator:
@@ -80,13 +106,21 @@ class _Operator:
             the setting of JAX for types of 64 bits.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], is_narrowed: bool) -> None:
+        """Initialise it.
+
+        Args:
+            function: the function of JAX.
+            is_narrowed: integers of 64 bits are made ones of 32, and checked before.
+        """
         self._function = function
         name = getattr(function, "__name__", type(function).__name__)
         # It runs as JAX runs it, also in a program that is seen for the first time.
         self.primitive = Primitive(
             f"jax_{name.strip('<>')}", self._flat, operands="*arrays", interpret=False
         )
+        if is_narrowed:
+            self.primitive.checked(_find_wide_integer, _wide_integer_error)
         self._structures: dict[Hashable, Any] = {}
 
     def _results(
@@ -97,14 +131,16 @@ class _Operator:
             of_setting = jax.dtypes.canonicalize_dtype
             leaves = []
             for constant in constants:
-                if constant == _TENSOR:
+                if isinstance(constant, _Key):
+                    leaves.append(jax.random.wrap_key_data(next(remaining), impl=constant.impl))
+                elif constant == _TENSOR:
                     array = next(remaining)
                     leaves.append(array.astype(of_setting(array.dtype)))
                 else:
                     leaves.append(constant[1])
             args, kwargs = jax.tree.unflatten(structure, leaves)
             results, structure_of_results = jax.tree.flatten(self._function(*args, **kwargs))
-            return [jnp.asarray(result) for result in results], structure_of_results
+            return [*map(_array_of_result, results)], structure_of_results
 
     def _flat(self, *arrays: Any, structure: Any, constants: tuple, is_64_bit: bool) -> Any:
         results, _ = self._results(arrays, structure, constants, is_64_bit)
@@ -131,5 +167,29 @@ class _Operator:
 
 
 @functools.lru_cache(maxsize=1024)
-def _operator(function: Callable[..., Any]) -> _Operator:
-    return _Operator(function)
+def _operator(function: Callable[..., Any], is_narrowed: bool) -> _Operator:
+    return _Operator(function, is_narrowed)
+
+
+def _array_of_result(result: Any) -> Any:
+    return jax.random.key_data(result) if is_key(result) else jnp.asarray(result)
+
+
+def _find_wide_integer(*arrays: Any, **_: Any) -> tuple[Any, Any]:
+    """An integer that does not fit into 32 bits: if there is one, and which."""
+    is_bad, value = jnp.asarray(False), jnp.zeros((), jnp.int64)
+    for array in arrays:
+        if array.dtype in (jnp.int64, jnp.uint64) and array.size:
+            limits = jnp.iinfo(jnp.int32 if array.dtype == jnp.int64 else jnp.uint32)
+            for extreme in (array.min(), array.max()):
+                is_beyond = (extreme < limits.min) | (extreme > limits.max)
+                value = jnp.where(is_beyond, extreme.astype(jnp.int64), value)
+                is_bad |= is_beyond
+    return is_bad, value
+
+
+def _wide_integer_error(value: int, attributes: Any, in_specs: Any) -> Exception:
+    return OverflowError(
+        f"a function of JAX gets the integer {value}, while JAX has types of 32 bits only; "
+        'enable those of 64 by `jax.config.update("jax_enable_x64", True)`'
+    )

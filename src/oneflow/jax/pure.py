@@ -11,7 +11,7 @@ too. Forwards another program, the gradient of gradients, computes the changes.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -24,6 +24,8 @@ from jax.experimental import checkify
 from oneflow.autograd.gradients import derivatives
 from oneflow.base.spec import TensorSpec
 from oneflow.base.x64 import in_x64, x64
+from oneflow.jax.arrays import is_key
+from oneflow.jax.explicit_axes import run_with_automatic_axes
 from oneflow.jax.linear_map import LinearMap
 from oneflow.jax.recording import ListFunction, record, specs_of
 from oneflow.module.module import Module
@@ -52,8 +54,10 @@ def function(target: Callable[..., Any], *, checks: bool = False) -> Callable[..
         call: use `jax.jit`. Types of 64 bits come out as JAX's setting says.
 
     Raises:
-        RuntimeError: (when called) random numbers are drawn without a seed; or values are read.
-        TypeError: (when called) an argument is a tensor.
+        RuntimeError: (when called) random numbers are drawn without a seed; values are read; or
+            names of parameters or buffers are unknown or missing.
+        TypeError: (when called) an argument is a tensor; a size is no integer; or JAX cannot say
+            how a result is sharded on a mesh of explicit axes.
 
     Example:
         >>> import jax
@@ -67,8 +71,10 @@ def function(target: Callable[..., Any], *, checks: bool = False) -> Callable[..
         >>> y.shape
         (3, 1)
     """
-    called = functools.partial(_call_module, target) if isinstance(target, Module) else target
     name = getattr(target, "__name__", type(target).__name__)
+    if not callable(target):
+        raise TypeError(f"`function` takes a function of tensors or a module, got {name}")
+    called = functools.partial(_call_module, target) if isinstance(target, Module) else target
 
     def pure(*args: Any, seed: Any = None, **kwargs: Any) -> Any:
         return _ArrayCall(called, name, args, kwargs).run(seed, checks)
@@ -77,14 +83,15 @@ def function(target: Callable[..., Any], *, checks: bool = False) -> Callable[..
     return pure
 
 
-def _call_module(
-    module: Module,
-    parameters: dict[str, Tensor],
-    buffers: dict[str, Tensor],
-    /,
-    *args: Any,
-    **kwargs: Any,
-) -> tuple[Any, dict[str, Tensor]]:
+def _call_module(module: Module, /, *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Tensor]]:
+    dicts, args = args[:2], args[2:]
+    if len(dicts) < 2 or not all(isinstance(names, Mapping) for names in dicts):
+        types = ", ".join(type(argument).__name__ for argument in dicts)
+        raise TypeError(
+            f"`{type(module).__name__}` as a function of JAX takes a dict of its parameters by "
+            f"name, one of its buffers, `{{}}` if there are none, then its arguments; got ({types})"
+        )
+    parameters, buffers = dicts
     state = {**parameters, **buffers}
     result = functional_call(module, state, args, kwargs, strict=True)
     return result, {name: state[name] for name in buffers}
@@ -106,6 +113,8 @@ class _ArrayCall:
                 f"`{name}` as a function of JAX got a tensor; give arrays, `oneflow.jax.to_jax` "
                 "has them"
             )
+        if any(map(is_key, self._leaves)):
+            raise TypeError(f"`{name}` as a function of JAX takes a key of `jax.random` as `seed=`")
         self._results: list[Any] = []
         self._result_structure: Any = None
 
@@ -115,7 +124,8 @@ class _ArrayCall:
         seed = _seed_from(seed)
         if checks:
             self._check(arrays, seed)
-        array_results = iter(self._array_results(arrays, seed))
+        run = run_with_automatic_axes
+        array_results = iter(run(self._array_results, self._name, arrays, seed))
         results = [next(array_results) if result is None else result for result in self._results]
         return jax.tree.unflatten(self._result_structure, results)
 
@@ -168,7 +178,7 @@ def _seed_from(seed: Any) -> Any:
     """A seed of 64 bits from an integer, an array or a key of `jax.random`."""
     if seed is None:
         return None
-    if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key):
+    if is_key(seed):
         seed = jax.random.key_data(seed)
     words = jnp.ravel(jnp.asarray(seed)).astype(jnp.int64)
     total = words[0]

@@ -200,9 +200,18 @@ def default_device() -> Device:
 
 
 def specs_of(arrays: Sequence[Any]) -> tuple[TensorSpec, ...]:
-    """The specs of tensors in place of arrays, or of what stands for arrays in a trace."""
+    """The specs of tensors in place of arrays, or of what stands for arrays in a trace.
+
+    Raises:
+        TypeError: a size is a symbol, as `jax.export.symbolic_shape` makes them.
+    """
     device = default_device()
     for array in arrays:
+        if not all(isinstance(size, int) for size in array.shape):
+            raise TypeError(
+                f"programs have sizes that are numbers, got an array {array.shape}; export one for "
+                "each size"
+            )
         if isinstance(array, jax.Array) and not isinstance(array, Tracer):
             device = device_from_xla(min(array.devices(), key=lambda device: device.id))
             break

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from jax import core, lax
 
+from oneflow.base.x64 import has_x64
+
 _Binary = Callable[[int, int], Any]
 
 
@@ -273,11 +275,15 @@ class SymbolicSize:
 
 
 size_value_p: Any = type(lax.add_p)("size_value")
-size_value_p.def_abstract_eval(
-    lambda *, size, dtype: core.ShapedArray(
-        (), np.dtype(np.int64) if dtype is None else dtype, weak_type=dtype is None
-    )
-)
+
+
+@size_value_p.def_abstract_eval
+def _size_value_type(*, size: SymbolicSize, dtype: np.dtype | None) -> Any:
+    if dtype is not None:
+        return core.ShapedArray((), dtype, weak_type=False)
+    # Functions of users may be traced without types of 64 bits.
+    integer = np.dtype(np.int64 if has_x64() else np.int32)
+    return core.ShapedArray((), integer, weak_type=True)
 
 
 def specialized(size: Any) -> int:

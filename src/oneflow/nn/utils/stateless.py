@@ -184,8 +184,10 @@ def _untied(names: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> dict[
 
 def _check_names(names: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> None:
     unknown, missing = sorted(tensors.keys() - names.keys()), sorted(names.keys() - tensors.keys())
-    if unknown or missing:
-        raise RuntimeError(f"functional_call: unexpected names {unknown}, missing names {missing}")
+    problems = [f"unexpected names {unknown}"] if unknown else []
+    problems += [f"missing names {missing}"] if missing else []
+    if problems:
+        raise RuntimeError(f"functional_call: {', '.join(problems)}")
 
 
 @contextlib.contextmanager

@@ -121,6 +121,11 @@ class LRScheduler(KeywordSuggestion):
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"`optimizer` must be an Optimizer, got {type(optimizer).__name__}")
         for index, group in enumerate(optimizer.param_groups):
+            if "lr" not in group:
+                raise KeyError(
+                    f"{type(self).__name__} sets `lr` of parameter groups, which "
+                    f"param_groups[{index}] of {type(optimizer).__name__} has not"
+                )
             if last_step == -1:
                 group.setdefault("initial_lr", group["lr"])
             elif "initial_lr" not in group:
