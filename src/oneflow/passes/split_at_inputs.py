@@ -60,17 +60,15 @@ def _with_numbers(
     count = len(program.inputs)
     scalars = range(count, count + len(program.scalars))
     new = {old: number for number, old in enumerate((*inputs, *scalars))}
-    instructions = []
+    renumbered = []
     for instruction in instructions:
         operands = tuple([new[number] for number in instruction.operands])
         results = range(len(new), len(new) + len(instruction.results))
         new.update(zip(instruction.results, results, strict=True))
-        instructions.append(
-            Instruction(instruction.operation, operands, results, instruction.scope)
-        )
+        renumbered.append(Instruction(instruction.operation, operands, results, instruction.scope))
     return Program(
         tuple([specs[number] for number in inputs]),
         program.scalars,
-        tuple(instructions),
+        tuple(renumbered),
         tuple([new[number] for number in outputs]),
     )
