@@ -63,7 +63,7 @@ _FUNCTIONS = (
 _NS_PER_ELEMENT = {
     **dict.fromkeys(VIEWS, 0.0),
     **dict.fromkeys(_FUNCTIONS, 6.0),
-    **dict.fromkeys(("sort", "top_k"), 80.0),
+    **dict.fromkeys(("sort", "sort_random", "top_k"), 80.0),
     "fft": 20.0,
     "philox4x32": 20.0,
     **dict.fromkeys(SCATTER_REDUCTIONS, 25.0),

@@ -150,6 +150,11 @@ def _sort(equation: Any) -> Callable:
     return sort
 
 
+@rule("sort_random")
+def _sort_random(_: Any) -> Callable:
+    return np.sort
+
+
 @rule("top_k")
 def _top_k(equation: Any) -> Callable:
     count, axis = equation.params["k"], equation.params.get("axis", -1)

@@ -80,6 +80,7 @@ REDUCTIONS = _REDUCING_SCATTERS | {
     "running_product",
     "running_sum",
     "sort",
+    "sort_random",
 }
 # XLA does not fuse them into what reads their results.
 STORED = frozenset(SCATTER_REDUCTIONS) | {
@@ -89,6 +90,7 @@ STORED = frozenset(SCATTER_REDUCTIONS) | {
     "while",
     "cond",
     "sort",
+    "sort_random",
     "top_k",
     "fft",
     "reduce_window",

@@ -22,6 +22,7 @@ from oneflow.base.dtype import DType
 from oneflow.primitives.operators.elementwise import elementwise, zeros_like
 from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.operators.philox import philox
+from oneflow.primitives.operators.radix_sort import sort_random
 from oneflow.primitives.operators.shape import keepdim_shape
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.shard_index import ShardIndex, global_linear_index
@@ -268,7 +269,7 @@ def _permutation(seed, stream, *, size: int, dtype: DType):
     uint32_bits = random_bits(seed, stream, (size,))
     index = lax.iota(_u64, size)
     keys = (_join64(uint32_bits[0], uint32_bits[1]) & ~_u64(2**bits - 1)) | index
-    return (lax.sort(keys) & _u64(2**bits - 1)).astype(dtype.numpy)
+    return (sort_random(keys) & _u64(2**bits - 1)).astype(dtype.numpy)
 
 
 def _drop_mask(x, seed, stream, p, broadcast_dims, shard):

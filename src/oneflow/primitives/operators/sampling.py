@@ -16,6 +16,7 @@ from oneflow.base.dtype import DType
 from oneflow.primitives.operators import loops, sort_cpu
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.elementwise import elementwise, mul
+from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.operators.random import (
     _compute_dtype,
     _unit,
@@ -37,27 +38,30 @@ def _count_at_most(edges, points):
     counts = jnp.zeros(points.shape, jnp.int64)
     for bit in reversed(range(size.bit_length())):
         larger = counts + 2**bit
-        edge = jnp.take_along_axis(edges, jnp.minimum(larger, size) - 1, axis=-1)
+        index = jnp.minimum(larger, size) - 1
+        edge = jnp.take_along_axis(edges, index, axis=-1, mode="promise_in_bounds")
         counts = jnp.where((larger <= size) & (edge <= points), larger, counts)
     return counts
 
 
-class _Along(NamedTuple):
-    """Functions of numbers and a dimension.
+class _Lowering(NamedTuple):
+    """Functions of numbers and a dimension, and one of numbers.
 
     Attributes:
         argsort: the order.
         sums: the sums so far.
         largest: the largest so far.
+        stored: the numbers, for several readers; else XLA draws anew for each on CPUs.
     """
 
     argsort: Callable
     sums: Callable
     largest: Callable
+    stored: Callable
 
 
 def _multinomial(
-    along: _Along,
+    lowering: _Lowering,
     weights,
     seed,
     stream,
@@ -72,10 +76,10 @@ def _multinomial(
     if replacement:
         bits = random_bits(seed, stream, (*weights.shape[:-1], count), shard)
         # XLA's sums may fall by a rounding error, and rise where a weight is 0.
-        sums = jnp.where(weights > 0, along.sums(weights, weights.ndim - 1), 0)
-        edges = along.largest(sums, sums.ndim - 1)
+        sums = jnp.where(weights > 0, lowering.sums(weights, weights.ndim - 1), 0)
+        edges = lowering.largest(sums, sums.ndim - 1)
         # Compared with the number of edges at or below it, a point never falls on a weight of 0.
-        points = _unit(bits[0], bits[1], kind) * edges[..., -1:]
+        points = lowering.stored(_unit(bits[0], bits[1], kind) * edges[..., -1:])
         positions = _count_at_most(edges, points)
         last = jnp.sum(edges < edges[..., -1:], axis=-1)[..., None]
         return jnp.minimum(positions, last).astype(jnp.int64)
@@ -87,7 +91,7 @@ def _multinomial(
     if count == 1:
         first = jnp.argmin(jnp.where(jnp.isnan(sort_keys), jnp.inf, sort_keys), axis=-1)
         return first[..., None].astype(jnp.int64)
-    return along.argsort(sort_keys, sort_keys.ndim - 1)[..., :count]
+    return lowering.argsort(sort_keys, sort_keys.ndim - 1)[..., :count]
 
 
 def _exact_sums(x, dim: int):
@@ -117,13 +121,16 @@ _MULTINOMIAL_ERRORS = {
 
 random_multinomial = random_primitive(
     "random_multinomial",
-    partial(_multinomial, _Along(jnp.argsort, lax.cumsum, lax.cummax)),
+    partial(_multinomial, _Lowering(jnp.argsort, lax.cumsum, lax.cummax, lambda points: points)),
     axes=leading_axes(1),
     positional=Positional(),
     differentiable=False,
 )
 random_multinomial.lowering("cpu")(
-    partial(_multinomial, _Along(sort_cpu.argsort, _exact_sums, running_max))
+    partial(
+        _multinomial,
+        _Lowering(sort_cpu.argsort, _exact_sums, running_max, materialize_array),
+    )
 )
 random_multinomial.checked(
     _multinomial_check,

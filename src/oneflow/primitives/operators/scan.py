@@ -88,7 +88,8 @@ def _cumulative_extreme(name: str, better: Callable, running_position: Callable)
         if not x.size:
             return x, jnp.zeros(x.shape, jnp.int64)
         index = find(lax.stop_gradient(x), dim)
-        return jnp.take_along_axis(x, index, axis=dim), index.astype(jnp.int64)
+        values = jnp.take_along_axis(x, index, axis=dim, mode="promise_in_bounds")
+        return values, index.astype(jnp.int64)
 
     op = primitive(name, partial(impl, positions), axes=_free, real_only=True)
     op.lowering("cpu", differentiate=True)(partial(impl, running_position))

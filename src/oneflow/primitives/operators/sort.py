@@ -50,7 +50,7 @@ def _sort_cpu(x, *, dim: int, descending: bool):
     if jnp.iscomplexobj(x) or not x.ndim:
         return _sort(x, dim=dim, descending=descending)
     order = sort_cpu.argsort(x, dim, descending)
-    return jnp.take_along_axis(x, order, axis=dim), order
+    return jnp.take_along_axis(x, order, axis=dim, mode="promise_in_bounds"), order
 
 
 topk = primitive("topk", _topk, axes=free_dims("dim"))

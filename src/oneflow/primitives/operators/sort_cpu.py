@@ -8,6 +8,7 @@ element of a given rank needs no sort; it is found bit by bit, by counting what 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import jax.numpy as jnp
 import numpy as np
@@ -40,8 +41,8 @@ def argsort(x, dim: int, descending: bool = False):
     else:
         # The lower halves come first; a stable sort by the upper ones keeps their order in ties.
         lower = _order_of(key & jnp.uint64(_HALF))
-        upper = jnp.take_along_axis(key >> 32, lower, axis=-1)
-        order = jnp.take_along_axis(lower, _order_of(upper), axis=-1)
+        take = partial(jnp.take_along_axis, axis=-1, mode="promise_in_bounds")
+        order = take(lower, _order_of(take(key >> 32, lower)))
     return jnp.moveaxis(order, -1, dim)
 
 

@@ -253,7 +253,7 @@ def _nanmedian_index(ranking: Ranking, x, dim: int):
 def _mode_index(ranking: Ranking, x, dim: int):
     """The last position of the smallest of the values that occur most often."""
     order = ranking.argsort(x, dim)
-    values = jnp.take_along_axis(x, order, axis=dim)
+    values = jnp.take_along_axis(x, order, axis=dim, mode="promise_in_bounds")
     position = lax.broadcasted_iota(index_dtype(x.shape[dim]), x.shape, dim)
     fresh = jnp.concatenate(
         [
@@ -344,7 +344,8 @@ def _at_places(ranking: Ranking, vectors, places):
             for place in places.reshape(-1, *vectors.shape[:-1], 1)
         ]
         return jnp.stack(numbers).reshape(places.shape)
-    ordered = jnp.take_along_axis(vectors, ranking.argsort(vectors, dim), axis=-1)
+    order = ranking.argsort(vectors, dim)
+    ordered = jnp.take_along_axis(vectors, order, axis=-1, mode="promise_in_bounds")
     table = jnp.broadcast_to(ordered, (*places.shape[: places.ndim - dim], *ordered.shape))
     return jnp.take_along_axis(table, places[..., None], axis=-1)[..., 0]
 

@@ -1,0 +1,111 @@
+"""Loops of which XLA's CPU compiler makes one kernel: sorts of random keys, and results so far."""
+
+import functools
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from oneflow.base.x64 import in_x64
+from oneflow.primitives.operators import running
+from oneflow.primitives.operators.cpu_kernel import in_one_kernel
+from oneflow.primitives.operators.radix_sort import sort_random
+
+_SUMS = {
+    "running_sum": np.add,
+    "running_product": np.multiply,
+}
+_EXTREMES = {"running_argmax": jax.lax.ge, "running_argmin": jax.lax.le}
+# Rows and columns that fill no block, one block, several; neighbours on both sides of a bound.
+_ALONG = [
+    ((1, 300), 1),
+    ((5, 300), 1),
+    ((37, 130), 1),
+    ((24, 256), 1),
+    ((300, 3), 0),
+    ((4, 9, 20), 1),
+    ((2, 7, 3), 1),
+    ((40, 2), 1),
+]
+
+
+_DTYPES = ["bfloat16", "int64", "float64", "complex64"]
+
+
+def _numbers(shape, dtype, of_size_one):
+    """Whole numbers; for products those whose products stay small."""
+    numbers = np.random.default_rng(0).integers(-3, 4, shape)
+    if of_size_one:
+        numbers = 1 - 2 * (numbers > 0)
+    return jnp.asarray(numbers).astype(dtype) * (1j if dtype == "complex64" else 1)
+
+
+def _compiled(function, *operands):
+    return jax.jit(function).lower(*operands).compile()
+
+
+@pytest.mark.parametrize("size", [0, 1, 4095, 4096, 4097, 70_001])
+@in_x64
+def test_random_keys_are_sorted(size):
+    keys = np.random.default_rng(size).integers(0, 2**64, size, np.uint64)
+    assert np.array_equal(_compiled(sort_random, keys)(keys), np.sort(keys))
+
+
+@in_x64
+def test_keys_with_equal_leading_bits_are_sorted():
+    keys = np.random.default_rng(0).integers(0, 50, 4200, np.uint64)
+    keys[::3] += np.uint64(2**63)
+    assert np.array_equal(_compiled(sort_random, keys)(keys), np.sort(keys))
+
+
+@in_x64
+def test_a_sort_of_random_keys_copies_them_in_no_turn():
+    text = _compiled(sort_random, np.zeros(5000, np.uint64)).as_text()
+    entry = text[text.index("ENTRY") :]
+    assert re.search(r" call\(.*xla_cpu_small_call=\"true\"", entry)
+    for body in set(re.findall(r"body=%([\w.]+)", text)):
+        steps = re.search(rf"^%{re.escape(body)} .*?^}}", text, re.MULTILINE | re.DOTALL)
+        assert steps is not None
+        assert not re.search(r"\[\d+\]\S* copy\(", steps[0])
+
+
+@pytest.mark.parametrize("name", _SUMS)
+@pytest.mark.parametrize(
+    ("shape", "axis", "dtype"),
+    [(*along, "float32") for along in _ALONG] + [((18, 40), 1, dtype) for dtype in _DTYPES],
+)
+@in_x64
+def test_sums_and_products_so_far_are_those_of_elements_one_by_one(shape, axis, dtype, name):
+    x = _numbers(shape, dtype, name == "running_product")
+    total = running.total_dtype(x.dtype)
+    for reverse in (False, True):
+        function = functools.partial(getattr(running, name), dim=axis, reverse=reverse)
+        result = _compiled(function, x)(x)
+        operand = np.flip(x, axis) if reverse else np.asarray(x)
+        expected = _SUMS[name].accumulate(operand.astype(total), axis=axis, dtype=total)
+        expected = (np.flip(expected, axis) if reverse else expected).astype(x.dtype)
+        assert result.dtype == x.dtype
+        assert np.array_equal(np.asarray(result), expected)
+
+
+@pytest.mark.parametrize("name", _EXTREMES)
+@pytest.mark.parametrize(
+    ("shape", "axis", "dtype"),
+    [(*along, "float32") for along in _ALONG]
+    + [((18, 40), 1, dtype) for dtype in ("bfloat16", "int32")],
+)
+@in_x64
+def test_positions_of_extremes_so_far_are_those_of_other_platforms(shape, axis, dtype, name):
+    x = _numbers(shape, dtype, False)
+    if dtype != "int32":
+        x = x.at[..., x.shape[-1] // 2].set(jnp.nan)
+    result = _compiled(functools.partial(getattr(running, name), dim=axis), x)(x)
+    elsewhere = running._positions(x, compare=_EXTREMES[name], axis=axis)
+    assert np.array_equal(result, elsewhere)
+
+
+def test_one_kernel_ends_with_a_loop():
+    with pytest.raises(ValueError, match="must be that of a loop, not of add"):
+        in_one_kernel(lambda x: x + 1, jnp.ones(3))
