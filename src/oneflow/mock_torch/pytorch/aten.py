@@ -13,7 +13,7 @@ from typing import Any
 
 import oneflow as flow
 from oneflow.mock_torch.pytorch import top_level
-from oneflow.mock_torch.pytorch.aten_functions import ATEN_FUNCTIONS, UNLIKE
+from oneflow.mock_torch.pytorch.aten_functions import ATEN_FUNCTIONS, DIFFERENT
 from oneflow.tensor.tensor import Tensor
 
 # The modules of the operators whose names begin so.
@@ -155,7 +155,7 @@ def _in_place(name: str) -> Callable[..., Any] | None:
 
 def _public_function(name: str) -> Callable[..., Any] | None:
     """The function or method of a name, which takes its arguments as ATen does."""
-    if name in UNLIKE or (name.startswith("_") and not name.startswith("_foreach_")):
+    if name in DIFFERENT or (name.startswith("_") and not name.startswith("_foreach_")):
         return None
     for prefix, module in _MODULES.items():
         if name.startswith(prefix):
