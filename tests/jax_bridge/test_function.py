@@ -456,3 +456,18 @@ def test_results_of_shared_arguments_are_shared():
     )
     values, gradient = slopes(jnp.ones(16))
     np.testing.assert_array_equal(values, gradient)
+
+
+def test_no_tracer_is_left_behind():
+    layer = nn.BatchNorm1d(2)
+    pure, (parameters, buffers) = flow.jax.function(layer), state_of(layer)
+
+    @jax.jit
+    def step(parameters, x):
+        def loss(parameters):
+            return pure(parameters, buffers, x)[0].sum()
+
+        return jax.value_and_grad(loss)(parameters), jax.jvp(loss, (parameters,), (parameters,))
+
+    with jax.checking_leaks():
+        step(parameters, jnp.ones((3, 2)))

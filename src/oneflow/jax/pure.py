@@ -77,7 +77,8 @@ def function(target: Callable[..., Any], *, checks: bool = False) -> Callable[..
     called = functools.partial(_call_module, target) if isinstance(target, Module) else target
 
     def pure(*args: Any, seed: Any = None, **kwargs: Any) -> Any:
-        return _ArrayCall(called, name, args, kwargs).run(seed, checks)
+        leaves, structure = jax.tree.flatten((args, kwargs))
+        return _ArrayCall(called, name, leaves, structure).run(leaves, seed, checks)
 
     pure.__name__, pure.__doc__ = name, getattr(target, "__doc__", None)
     return pure
@@ -100,27 +101,37 @@ def _call_module(module: Module, /, *args: Any, **kwargs: Any) -> tuple[Any, dic
 class _ArrayCall:
     """One call: which of its arguments are arrays, and the structures of arguments and result."""
 
-    def __init__(self, called: Callable[..., Any], name: str, args: tuple, kwargs: dict) -> None:
-        self._called, self._name = called, name
-        self._leaves, self._structure = jax.tree.flatten((args, kwargs))
-        self._arrays = [
-            index
-            for index, leaf in enumerate(self._leaves)
-            if isinstance(leaf, jax.Array | np.ndarray | np.generic)
-        ]
-        if any(isinstance(leaf, Tensor) for leaf in self._leaves):
+    def __init__(
+        self, called: Callable[..., Any], name: str, leaves: list[Any], structure: Any
+    ) -> None:
+        """Initialise it.
+
+        Raises:
+            TypeError: there is a tensor or a key among the arguments.
+        """
+        if any(isinstance(leaf, Tensor) for leaf in leaves):
             raise TypeError(
                 f"`{name}` as a function of JAX got a tensor; give arrays, `oneflow.jax.to_jax` "
                 "has them"
             )
-        if any(map(is_key, self._leaves)):
+        if any(map(is_key, leaves)):
             raise TypeError(f"`{name}` as a function of JAX takes a key of `jax.random` as `seed=`")
+        self._called, self._name, self._structure = called, name, structure
+        self._arrays = [
+            index
+            for index, leaf in enumerate(leaves)
+            if isinstance(leaf, jax.Array | np.ndarray | np.generic)
+        ]
+        # This object lives as long as JAX's programs with it: traced arrays must not.
+        self._leaves = list(leaves)
+        for index in self._arrays:
+            self._leaves[index] = None
         self._results: list[Any] = []
         self._result_structure: Any = None
 
-    def run(self, seed: Any, checks: bool) -> Any:
+    def run(self, leaves: list[Any], seed: Any, checks: bool) -> Any:
         """The result, with arrays in place of tensors."""
-        arrays = [jnp.asarray(self._leaves[index]) for index in self._arrays]
+        arrays = [jnp.asarray(leaves[index]) for index in self._arrays]
         seed = _seed_from(seed)
         if checks:
             self._check(arrays, seed)
