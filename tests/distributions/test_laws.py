@@ -244,7 +244,9 @@ def test_representations():
         assert repr(tools.Normal(0.0, 1.5)) == "Normal(loc: 0.0, scale: 1.5)"
         assert repr(tools.transforms.ExpTransform()) == "ExpTransform()"
         assert repr(tools.constraints.positive) == "GreaterThan(lower_bound=0.0)"
-    assert repr(flow.distributions.Normal(flow.zeros(2), 1.0)) == "Normal(loc: (2,), scale: (2,))"
+    assert repr(flow.distributions.Normal(flow.zeros(2), 1.0)) == (
+        "Normal(loc: oneflow.Size([2]), scale: oneflow.Size([2]))"
+    )
 
 
 def test_half_cauchy_has_no_formula_of_half_normal():

@@ -266,5 +266,5 @@ class Distribution(KeywordSuggestion):
         for name, _ in self._given_parameters():
             value = getattr(self, name)
             scalar = isinstance(value, Tensor) and value.ndim == 0 and not is_capturing()
-            parts.append(f"{name}: {value.item() if scalar else tuple(value.shape)}")
+            parts.append(f"{name}: {value.item() if scalar else value.shape}")
         return f"{type(self).__name__}({', '.join(parts)})"

@@ -42,6 +42,9 @@ class ConversionMixin:
                 setattr(self, name, fn(getattr(self, name).detach()))
         return self
 
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing: what runs often is compiled anyway, see `oneflow.compile`."""
+
     @overload
     def to(
         self,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
-from oneflow.module.scripting import compile as compile
+from oneflow import nn
+from oneflow.mock_torch.pytorch.compiled_module import OptimizedModule
 
 Decorated = TypeVar("Decorated")
 _STANCES = (
@@ -17,6 +19,29 @@ _STANCES = (
     "eager_on_recompile",
     "fail_on_recompile",
 )
+
+
+def compile(model: Any = None, *, disable: bool = False, **options: Any) -> Any:
+    """Return a function as it is, and a module in a module that calls it.
+
+    What runs often is compiled anyway.
+
+    Args:
+        model: the function or module; without one, a decorator is returned.
+        disable: return a module as it is, too.
+        options: `fullgraph`, `dynamic`, `backend`, `mode` and `options` change nothing.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.mock_torch.pytorch import compiler
+        >>> list(compiler.compile(flow.nn.Linear(2, 3), mode="max-autotune").state_dict())
+        ['_orig_mod.weight', '_orig_mod.bias']
+    """
+    if model is None:
+        return partial(compile, disable=disable, **options)
+    if disable or not isinstance(model, nn.Module):
+        return model
+    return OptimizedModule(model._orig_mod if isinstance(model, OptimizedModule) else model)
 
 
 def is_compiling() -> bool:

@@ -28,6 +28,7 @@ from oneflow.base.dtype import (
 from oneflow.base.layout import Layout
 from oneflow.cuda import Stream as Stream
 from oneflow.mock_torch.missing import MissingTracing
+from oneflow.mock_torch.pytorch.compiler import compile as compile
 from oneflow.mock_torch.pytorch.torch_version import __version__ as __version__
 from oneflow.tensor.subclasses import call_torch_function, has_override
 
@@ -107,6 +108,7 @@ __all__ = [
     "_assert_async",
     "_check",
     "allclose",
+    "compile",
     "complex32",
     "float8_e4m3fn",
     "float8_e4m3fnuz",

@@ -1,7 +1,3 @@
-"""The type of what PyTorch's compiler returns."""
+"""The module in which PyTorch keeps the type of compiled modules."""
 
-from oneflow import nn
-
-
-class OptimizedModule(nn.Module):
-    """The type of compiled modules, of which there are none: `compile` returns what it is given."""
+from oneflow.mock_torch.pytorch.compiled_module import OptimizedModule as OptimizedModule
