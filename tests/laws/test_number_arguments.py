@@ -7,7 +7,6 @@ numbers nor truth values.
 
 from __future__ import annotations
 
-import inspect
 from functools import partial
 
 import numpy as np
@@ -15,7 +14,6 @@ import pytest
 import torch
 
 import oneflow as flow
-from oneflow.functional.registry import FUNCTIONS
 
 MATRIX = [[0.0, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0], [8.0, 9.0, 10.0, 11.0]]
 
@@ -206,39 +204,3 @@ def test_numbers_of_layers():
         for number in (np.int64(2), flow.tensor(2)):
             sizes = [parameter.shape for parameter in make(number, number).parameters()]
             assert sizes == [parameter.shape for parameter in make(2, 2).parameters()]
-
-
-# Calls with a text in place of a truth value.
-FLAGS = {
-    "relu": lambda x: flow.relu(x, "relu1"),
-    "relu by keyword": lambda x: flow.relu(x, inplace="no"),
-    "nn.ReLU": lambda x: flow.nn.ReLU(inplace="no")(x),
-    "sigmoid": lambda x: flow.sigmoid(x, inplace="no"),
-    "cast": lambda x: flow.cast(x, flow.float64, "cast1"),
-    "argsort": lambda x: flow.argsort(x, -1, False, "argsort1"),
-    "masked_fill": lambda x: flow.masked_fill(x, x > 1, 1.0, "masked_fill1"),
-    "sum": lambda x: x.sum(0, "no"),
-    "dropout": lambda x: flow.nn.functional.dropout(x, 0.5, "no"),
-}
-_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
-@pytest.mark.parametrize("name", FLAGS)
-def test_texts_are_no_truth_values(name):
-    x = matrix(flow) - 2
-    with pytest.raises(TypeError, match="must be bool, not str"):
-        FLAGS[name](x)
-    assert np.array_equal(x.numpy(), np.array(MATRIX) - 2)
-
-
-# In-place forms are wrappers of these.
-@pytest.mark.parametrize("path", [path for path in FUNCTIONS if not path.endswith("_")])
-def test_functions_refuse_texts_for_truth_values(path):
-    parameters = inspect.signature(FUNCTIONS[path]).parameters.values()
-    for place, parameter in enumerate(parameters):
-        if parameter.annotation not in ("bool", "bool | None"):
-            continue
-        if parameter.kind in _BY_POSITION:
-            message = f"argument '{parameter.name}'"
-            with pytest.raises(TypeError, match=message):
-                FUNCTIONS[path](*[None] * place, "no")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from oneflow.base.composed_operand import ComposedOperandError
+from oneflow.base.flags import as_flag, refusing_texts
 from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.differentiation.backward import Edge, backward_pass
 from oneflow.differentiation.grad_mode import tangent_passes
@@ -165,6 +166,9 @@ def backward(
         >>> x.grad
         tensor([5., 7.], dtype=oneflow.float32)
     """
+    if isinstance(retain_graph, str) or isinstance(create_graph, str):
+        as_flag("backward", "retain_graph", retain_graph)
+        as_flag("backward", "create_graph", create_graph)
     if grad_variables is not None:
         if grad_tensors is not None:
             raise RuntimeError("`grad_tensors` and `grad_variables` mean the same; give one")
@@ -196,6 +200,7 @@ def backward(
     backward_pass(roots, keep_graph=keep, create_graph=create_graph, targets=edges, accumulate=True)
 
 
+@refusing_texts
 def grad(
     outputs: Tensors,
     inputs: Tensors,

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Self, TypeVar, cast, overload
 
+from oneflow.base.flags import as_flag
 from oneflow.base.hook import Hook
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -246,7 +247,7 @@ class set_grad_enabled(_GradModeSwitch):
     def __init__(self, is_train: bool = True, *, mode: bool | None = None) -> None:
         super().__init__()
         self._old = MODE.enabled, MODE.enabled_in_inference
-        self._enabled = bool(is_train if mode is None else mode)
+        self._enabled = as_flag("set_grad_enabled", "mode", is_train if mode is None else mode)
         _switch_recording(self._enabled)
 
     def __enter__(self) -> None:

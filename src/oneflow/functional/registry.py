@@ -19,6 +19,7 @@ from oneflow.base.composed_operand import (
     SparseOperandError,
 )
 from oneflow.base.dtype import DType
+from oneflow.base.flags import flags_of, refuse_texts
 from oneflow.base.hook import Hook
 from oneflow.base.keyword_aliases import rename_keywords, rename_reduction
 from oneflow.base.keywords import keyword_hint
@@ -26,7 +27,6 @@ from oneflow.base.parameters import Parameters, parameters_of
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.base.traceback import hide_internal_frames
 from oneflow.functional.factors_first import factors_by_name
-from oneflow.functional.flags import flags_of, refuse_texts
 from oneflow.functional.operator_names import job_bodies, note_place_of_name, without_name
 from oneflow.functional.out_dtypes import casts_results, check_dtype_argument, check_out_dtype
 from oneflow.primitives.operators.shape import reshape
@@ -224,7 +224,7 @@ def _accept_keyword_aliases(
         out = None
         if job_bodies:
             args = without_name(public, args)
-        if type(args[-1] if len(args) > first_flag else kwargs.get("inplace")) is str:
+        if str in map(type, args[first_flag:]) or str in map(type, kwargs.values()):
             refuse_texts(public.__name__, flags, args, kwargs)
         try:
             if keywords.issuperset(kwargs):

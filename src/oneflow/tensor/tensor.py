@@ -15,6 +15,7 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
+from oneflow.base.flags import refusing_texts
 from oneflow.base.pytorch_warnings import warn_of_result_without_grad
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp
 from oneflow.base.shape import Size
@@ -154,6 +155,7 @@ class Tensor(WithState):
             READS.arrays.append(np.asarray(array))
         return array
 
+    @refusing_texts
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """A NumPy copy of the values; the tensor may require grad, whatever `force` says."""
         return np.array(self._read())
@@ -217,6 +219,7 @@ class Tensor(WithState):
     def requires_grad(self, value: bool) -> None:
         self.requires_grad_(value)
 
+    @refusing_texts
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Ask for gradients of this leaf, or stop asking.
 

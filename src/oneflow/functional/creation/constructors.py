@@ -7,6 +7,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype, set_default_dtype
+from oneflow.base.flags import refusing_texts
 from oneflow.base.placement import Placement, parse_device
 from oneflow.base.sbp import SbpLike
 from oneflow.base.shape import Size
@@ -295,6 +296,7 @@ def new_full(
     return full(size, fill_value, **options, requires_grad=requires_grad)
 
 
+@refusing_texts
 def new_tensor(
     self: Tensor,
     data: Any,

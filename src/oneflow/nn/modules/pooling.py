@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from oneflow.base.flags import refusing_texts
 from oneflow.base.sizes import IntOrInts
 from oneflow.functional.nn import norm_pooling, pooling, unpool
 from oneflow.functional.nn.spatial import per_dimension
@@ -25,6 +26,7 @@ class _MaxPool(Module):
 
     _count: int
 
+    @refusing_texts
     def __init__(
         self,
         kernel_size: IntOrInts,
@@ -218,6 +220,7 @@ class _AvgPool(Module):
 
     _count: int
 
+    @refusing_texts
     def __init__(
         self,
         kernel_size: IntOrInts,
@@ -273,6 +276,7 @@ class AvgPool1d(_AvgPool):
 
     _count = 1
 
+    @refusing_texts
     def __init__(
         self,
         kernel_size: IntOrInts,
@@ -339,6 +343,7 @@ class _LPPool(Module):
 
     _count: int
 
+    @refusing_texts
     def __init__(
         self,
         norm_type: float,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
+from oneflow.base.keywords import set_extra_keywords
+from oneflow.base.parameters import parameters_of
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _ANNOTATIONS = frozenset({"bool", "bool | None"})
 
 
@@ -56,6 +61,37 @@ def refuse_texts(name: str, flags: Flags, args: Sequence[Any], kwargs: Mapping[s
     for keyword, value in kwargs.items():
         if keyword in flags.keywords and isinstance(value, str):
             _refuse(name, f"'{keyword}'", value)
+
+
+def as_flag(name: str, argument: str, value: Any) -> bool:
+    """Return an argument of the function `name` as true or false.
+
+    Raises:
+        TypeError: it is a text.
+    """
+    if isinstance(value, str):
+        _refuse(name, f"'{argument}'", value)
+    return bool(value)
+
+
+def refusing_texts(function: _Function) -> _Function:
+    """Make a function or method refuse texts for its parameters that are annotated as bool.
+
+    Functions that `oneflow.functional.registry.function` declares do so by themselves.
+    """
+    positional = [name for name in parameters_of(function).positional if name != "self"]
+    flags, first = flags_of(function, positional, {}, False)
+    has_self = int(len(positional) < len(parameters_of(function).positional))
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        if str in map(type, args[first + has_self :]) or str in map(type, kwargs.values()):
+            name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+            refuse_texts(name, flags, args[has_self:], kwargs)
+        return function(*args, **kwargs)
+
+    set_extra_keywords(checked, ())
+    return cast(_Function, checked)
 
 
 def _refuse(name: str, argument: str, text: str) -> None:
