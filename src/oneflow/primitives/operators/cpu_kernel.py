@@ -16,6 +16,7 @@ A version of XLA that does not know the attribute runs the call as any other.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 from jax.experimental.xla_metadata import set_xla_metadata
@@ -42,4 +43,5 @@ def in_one_kernel(function: Callable, *operands: jax.Array) -> jax.Array:
         raise ValueError(
             f"the result of one kernel must be that of a loop, not of {last.primitive}"
         )
-    return set_xla_metadata(kernel(*operands), **_ATTRIBUTES)
+    result: Any = set_xla_metadata(kernel(*operands), **_ATTRIBUTES)
+    return result

@@ -10,6 +10,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +19,7 @@ from oneflow.base.dtype import DType
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators import kinks
 from oneflow.primitives.operators.lax_functions import index_dtype
+from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.operators.resample import cubic_weights
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
@@ -72,29 +74,47 @@ def _interpolation_points(
     return [(low, low + 1 - positions), (low + 1, positions - low)]
 
 
-def _at_positions(flat, index):
-    """The elements of images ``[N, C, S]`` at an index ``[N, P]``: ``[N, C, P]``."""
-    return jnp.take_along_axis(flat, index[:, None, :], axis=2)
+class _Layout(NamedTuple):
+    """The place of channels while elements are read and added up.
 
-
-def _at_rows(flat, index):
-    """As `_at_positions`, with channels last, as all of a position are read and written together.
-
-    The gradient adds rows to rows then, and elements to elements otherwise: 4.9 and 8.5 ms for
-    4 x 16 x 64 x 64.
+    Attributes:
+        channel_dim: the dimension of channels.
+        read: the elements of images at an index ``[N, P]``.
+        stored: numbers that are the same for all channels.
     """
-    rows = jnp.moveaxis(flat, 1, -1)
+
+    channel_dim: int
+    read: Callable
+    stored: Callable
+
+
+def _at_positions(images, index):
+    """The elements of images ``[N, C, S]``: ``[N, C, P]``."""
+    return jnp.take_along_axis(images, index[:, None, :], axis=2)
+
+
+def _at_rows(rows, index):
+    """The elements of images ``[N, S, C]``: ``[N, P, C]``."""
     samples = jnp.arange(index.shape[0], dtype=index.dtype)[:, None]
-    return jnp.moveaxis(rows.at[samples, index].get(mode="promise_in_bounds"), -1, 1)
+    return rows.at[samples, index].get(mode="promise_in_bounds")
 
 
-def _interpolate(flat, sizes: list[int], along: list[list[tuple]], read: Callable):
+_CHANNELS_FIRST = _Layout(1, _at_positions, lambda numbers: numbers)
+# For XLA on CPUs: all channels of a position are read and written together, and the index and the
+# weights are not computed anew for each of them. 4 x 16 x 64 x 64 take 1.7 ms of processor time,
+# and 3.7 where they are. With gradients it is 6.8 and 7.2: the weights are computed anew all the
+# same, as JAX takes the operand of the call for its result.
+_CHANNELS_LAST = _Layout(2, _at_rows, materialize_array)
+
+
+def _interpolate(flat, sizes: list[int], along: list[list[tuple]], layout: _Layout):
     """The weighted sums of elements: ``[N, C, P]`` of images ``[N, C, product of sizes]``.
 
     `along` holds for each dimension the pairs of `_interpolation_points`, each ``[N, P]``; elements
-    outside count as 0. `read` is `_at_positions` or what does the same.
+    outside count as 0.
     """
     terms, dtype = [], index_dtype(2 * math.prod(sizes))
+    images = jnp.moveaxis(flat, 1, layout.channel_dim)
     # Farther out than any element of a dimension, and a number that each dtype of positions has.
     limit = min(2.0 ** (np.iinfo(dtype).bits - 2), float(jnp.finfo(along[0][0][0].dtype).max))
     for corner in itertools.product(*along):
@@ -106,12 +126,13 @@ def _interpolate(flat, sizes: list[int], along: list[list[tuple]], read: Callabl
             valid = (element >= 0) & (element < size)
             index = index * size + jnp.clip(element, 0, size - 1)
             weight = jnp.where(valid, weight, 0)
-        values = read(flat, index)
-        terms.append(values * weight[:, None, :].astype(flat.dtype))
-    return functools.reduce(jnp.add, terms)
+        values = layout.read(images, layout.stored(index))
+        weight = jnp.expand_dims(layout.stored(weight), layout.channel_dim)
+        terms.append(values * weight.astype(flat.dtype))
+    return jnp.moveaxis(functools.reduce(jnp.add, terms), layout.channel_dim, 1)
 
 
-def _grid_sample(read: Callable, x, grid, *, mode: str, padding_mode: str, align_corners: bool):
+def _grid_sample(layout: _Layout, x, grid, *, mode: str, padding_mode: str, align_corners: bool):
     batch, channels, *sizes = x.shape
     flat = x.reshape(batch, channels, math.prod(sizes))
     count = math.prod(grid.shape[1:-1])
@@ -125,7 +146,7 @@ def _grid_sample(read: Callable, x, grid, *, mode: str, padding_mode: str, align
         )
         for dim, size in enumerate(sizes)
     ]
-    return _interpolate(flat, sizes, along, read).reshape(batch, channels, *grid.shape[1:-1])
+    return _interpolate(flat, sizes, along, layout).reshape(batch, channels, *grid.shape[1:-1])
 
 
 def _axes(operation: Operation) -> Axes:
@@ -137,9 +158,9 @@ def _axes(operation: Operation) -> Axes:
     )
 
 
-_sample_positions = functools.partial(_grid_sample, _at_positions)
+_sample_positions = functools.partial(_grid_sample, _CHANNELS_FIRST)
 grid_sample = primitive("grid_sample", _sample_positions, axes=_axes, linear=("x",))
-grid_sample.lowering("cpu", differentiate=True)(functools.partial(_grid_sample, _at_rows))
+grid_sample.lowering("cpu", differentiate=True)(functools.partial(_grid_sample, _CHANNELS_LAST))
 
 
 def _affine_grid(theta, *, size: tuple[int, ...], align_corners: bool, dtype: DType):
@@ -161,7 +182,7 @@ affine_grid = primitive("affine_grid", _affine_grid, axes=leading_axes(2), linea
 
 
 def _deform_patches(
-    read: Callable,
+    layout: _Layout,
     x,
     offset,
     *,
@@ -192,7 +213,7 @@ def _deform_patches(
         positions = positions.reshape(batch * groups, kernel_size * places[0] * places[1])
         along.append(_interpolation_points(positions, size, "bilinear", "zeros", False))
     flat = x.reshape(batch * groups, channels // groups, math.prod(sizes))
-    patches = _interpolate(flat, sizes, along, read)
+    patches = _interpolate(flat, sizes, along, layout)
     return patches.reshape(batch, channels, kernel_size, *places)
 
 
@@ -205,6 +226,8 @@ def _patch_axes(operation: Operation) -> Axes:
     )
 
 
-_read_positions = functools.partial(_deform_patches, _at_positions)
+_read_positions = functools.partial(_deform_patches, _CHANNELS_FIRST)
 deform_patches = primitive("deform_patches", _read_positions, axes=_patch_axes, linear=("x",))
-deform_patches.lowering("cpu", differentiate=True)(functools.partial(_deform_patches, _at_rows))
+deform_patches.lowering("cpu", differentiate=True)(
+    functools.partial(_deform_patches, _CHANNELS_LAST)
+)

@@ -171,14 +171,15 @@ def _equation(
 
 def _fold(name: str, combine: Callable) -> Callable:
     """The function of an equation that combines elements by a function of two."""
-    functions = [partial(function, combine=combine) for function in (_running, _running_on_cpu)]
-    return _equation(name, *functions, lambda x, axis: x.dtype, reverse=False)
+    function, on_cpu = partial(_running, combine=combine), partial(_running_on_cpu, combine=combine)
+    return _equation(name, function, on_cpu, lambda x, axis: x.dtype, reverse=False)
 
 
 def _place(name: str, compare: Callable) -> Callable:
     """The function of an equation that finds the positions of extremes."""
-    functions = [partial(function, compare=compare) for function in (_positions, _positions_on_cpu)]
-    return _equation(name, *functions, lambda x, axis: index_dtype(x.shape[axis]))
+    function = partial(_positions, compare=compare)
+    on_cpu = partial(_positions_on_cpu, compare=compare)
+    return _equation(name, function, on_cpu, lambda x, axis: index_dtype(x.shape[axis]))
 
 
 # Functions of an array and a dimension. The first ones can go from the end, with `reverse`; the

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -87,7 +88,7 @@ def _scan_in_blocks(
     """The results along the middle axis, for some rows at once."""
     length, shape, first = rows.shape[1], (height, 1, rows.shape[2]), np.int64(0)
 
-    def column(turn: jax.Array, carry: Any, row: jax.Array) -> Any:
+    def column(row: jax.Array, turn: jax.Array, carry: Any) -> Any:
         state, results = carry
         at = row, length - 1 - turn if reverse else turn, first
         state, result = step(state, lax.dynamic_slice(rows, at, shape), at[1])
@@ -97,6 +98,6 @@ def _scan_in_blocks(
         # The last block begins within the one before if the rows do not fill it.
         row = jnp.minimum(turn * height, rows.shape[0] - height)
         state = start(lax.dynamic_slice(rows, (row, first, first), shape))
-        return loops.fori_loop(0, length, lambda *now: column(*now, row), (state, results))[1]
+        return loops.fori_loop(0, length, partial(column, row), (state, results))[1]
 
     return loops.fori_loop(0, -(-rows.shape[0] // height), block, jnp.zeros(rows.shape, dtype))
