@@ -301,4 +301,4 @@ def _check_options(tf_preprocessing: bool, separate_parts: bool) -> None:
     if tf_preprocessing:
         raise NotImplementedError("tf_preprocessing needs TensorFlow; use the default pipeline")
     if separate_parts:
-        raise ValueError("separate is for training with augmentation")
+        raise ValueError("`separate` needs `is_training=True` and `no_aug=False`")

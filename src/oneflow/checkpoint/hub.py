@@ -243,7 +243,9 @@ def _require_trust(cache: Path, owner: str, name: str, trust_repo: bool | str | 
             "y",
             "yes",
         ):
-            raise RuntimeError(f"the repository {owner}/{name} is not trusted")
+            raise RuntimeError(
+                f"the repository {owner}/{name} is not trusted; `trust_repo=True` runs its code"
+            )
     if key not in trusted:
         cache.mkdir(parents=True, exist_ok=True)
         # A line that is added at once keeps those that other processes add.

@@ -160,7 +160,10 @@ class WorkerPool:
         timeout = None if no_timeout else self._timeout
         ready = channels.wait([channel, process.sentinel], timeout)
         if not ready:
-            raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
+            raise RuntimeError(
+                f"DataLoader timed out after {timeout} seconds; give a larger `timeout`, or 0 for "
+                "none"
+            )
         if channel in ready or channel.poll():
             try:
                 return messages.recv(channel)

@@ -128,7 +128,7 @@ class InferenceSession:
             RuntimeError: the session is closed, or has no jobs.
         """
         if self.status is self.SessionStatus.CLOSED:
-            raise RuntimeError("this session is closed")
+            raise RuntimeError("this session is closed; make another `InferenceSession`")
         if not self._jobs:
             raise RuntimeError("this session has no jobs; call `load_saved_model` first")
         self.status = self.SessionStatus.RUNNING
@@ -162,7 +162,7 @@ class InferenceSession:
             ValueError: it has no such job or signature.
         """
         if self.status is self.SessionStatus.CLOSED:
-            raise RuntimeError("this session is closed")
+            raise RuntimeError("this session is closed; make another `InferenceSession`")
         folder = _version_folder(Path(saved_model_dir), model_version)
         path = folder / f"{saved_model_meta_file_basename}.json"
         if not path.is_file():

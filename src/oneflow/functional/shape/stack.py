@@ -138,7 +138,9 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     """
     vectors = _as_list(tensors)
     if any(vector.ndim != 1 for vector in vectors):
-        raise RuntimeError("Expect a 1D vector, but got another shape")
+        raise RuntimeError(
+            f"Expect a 1D vector, but got shapes {[tuple(v.shape) for v in vectors]}"
+        )
     if len(vectors) == 1:
         return vectors[0]
     return stack([grid.reshape(-1) for grid in meshgrid(*vectors, indexing="ij")], 1)
