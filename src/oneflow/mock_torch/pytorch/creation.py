@@ -76,5 +76,3 @@ def range_(
 
 
 range_.__name__ = "range"
-
-__all__ = ["as_tensor", "range_", "tensor"]

@@ -41,6 +41,3 @@ class device(Device, metaclass=_DeviceClass):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (device, (self.type,))
-
-
-__all__ = ["device"]

@@ -89,21 +89,3 @@ def sym_sum(args: Any) -> Any:
 def sym_ite(b: Any, t: Any, f: Any) -> Any:
     """Return one value if a condition holds, another if not."""
     return t if b else f
-
-
-__all__ = [
-    "get_deterministic_debug_mode",
-    "is_deterministic_algorithms_warn_only_enabled",
-    "is_inference",
-    "is_storage",
-    "is_warn_always_enabled",
-    "set_deterministic_debug_mode",
-    "set_warn_always",
-    "sym_float",
-    "sym_int",
-    "sym_ite",
-    "sym_max",
-    "sym_min",
-    "sym_not",
-    "sym_sum",
-]

@@ -94,30 +94,3 @@ class SymFloat(MissingTracing):
 
 class SymBool(MissingTracing):
     """The type of truth values that are not known; they are known here."""
-
-
-__all__ = [
-    "DeviceObjType",
-    "Stream",
-    "SymBool",
-    "SymFloat",
-    "SymInt",
-    "TensorType",
-    "__version__",
-    "_assert",
-    "_assert_async",
-    "_check",
-    "allclose",
-    "compile",
-    "complex32",
-    "float8_e4m3fn",
-    "float8_e4m3fnuz",
-    "float8_e5m2",
-    "float8_e5m2fnuz",
-    "float8_e8m0fnu",
-    "isclose",
-    "jagged",
-    "randint_like",
-    "sparse_bsc",
-    "sparse_bsr",
-]

@@ -27,16 +27,3 @@ def mark_static_address(t: Any, guard: bool = True) -> None:
 
 def maybe_mark_dynamic(t: Any, index: Any) -> None:
     """Mark nothing: programs are recorded for every shape."""
-
-
-__all__ = [
-    "allow_in_graph",
-    "assume_constant_result",
-    "disable",
-    "is_compiling",
-    "mark_dynamic",
-    "mark_static",
-    "mark_static_address",
-    "maybe_mark_dynamic",
-    "reset",
-]

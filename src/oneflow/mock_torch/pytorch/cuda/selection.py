@@ -53,6 +53,3 @@ def __getattr__(name: str) -> Any:
     if name == "default_generators":  # all devices draw from one
         return (default_generator,) * flow.cuda.device_count()
     raise AttributeError(name)
-
-
-__all__ = ["_lazy_call", "device", "device_of"]

@@ -109,6 +109,3 @@ def _signature_of(data: Any) -> ExportGraphSignature:
 
 def _files(folder: Path) -> Iterator[Path]:
     return (path for path in folder.rglob("*") if path.is_file())
-
-
-__all__ = ["load", "save"]

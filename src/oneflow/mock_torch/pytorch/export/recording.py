@@ -48,6 +48,3 @@ def export(
     keywords = dict(kwargs or {})
     conditions = argument_conditions(mod.forward, args, keywords, dynamic_shapes)
     return make_program(mod, args, keywords, conditions)
-
-
-__all__ = ["export"]

@@ -214,6 +214,3 @@ def python_code(graph: Any, root: str) -> PythonCode:
     body = "".join(f"    {line}\n" for line in lines or ["pass"])
     head = f"def forward({', '.join(parameters)}){result}:"
     return PythonCode(f"{head}\n{body}", writer.globals)
-
-
-__all__ = ["PythonCode", "last_uses", "python_code"]

@@ -9,13 +9,15 @@ from oneflow.mock_torch.pytorch.jit.script_modules import (
     ScriptModule as ScriptModule,
     TracerWarning as TracerWarning,
     _get_trace_graph as _get_trace_graph,
-    _overload as _overload,
-    _overload_method as _overload_method,
-    _script_if_tracing as _script_if_tracing,
     fork as fork,
     is_of_type as isinstance,
     load as load,
     save as save,
     trace_module as trace_module,
     wait as wait,
+)
+from oneflow.module.scripting import (
+    ignore as _overload,
+    ignore as _overload_method,
+    script as _script_if_tracing,
 )

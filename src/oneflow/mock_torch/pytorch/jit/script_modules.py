@@ -9,11 +9,6 @@ from typing import Any, NoReturn, Union, get_args, get_origin
 from oneflow import nn
 from oneflow.mock_torch.missing import raise_missing
 from oneflow.mock_torch.pytorch.futures import Future as Future
-from oneflow.module.scripting import (
-    ignore as _overload,
-    ignore as _overload_method,
-    script as _script_if_tracing,
-)
 
 _ARCHIVE_REASON = (
     "there is no TorchScript; `nn.Graph.save` writes programs that run without their code"
@@ -134,24 +129,3 @@ def is_of_type(obj: Any, target_type: Any) -> bool:
         key, value = arguments
         return all(is_of_type(k, key) and is_of_type(v, value) for k, v in obj.items())
     return all(is_of_type(item, arguments[0]) for item in obj)
-
-
-__all__ = [
-    "Attribute",
-    "Error",
-    "Future",
-    "RecursiveScriptModule",
-    "ScriptFunction",
-    "ScriptModule",
-    "TracerWarning",
-    "_get_trace_graph",
-    "_overload",
-    "_overload_method",
-    "_script_if_tracing",
-    "fork",
-    "is_of_type",
-    "load",
-    "save",
-    "trace_module",
-    "wait",
-]
