@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import pickle
 import warnings
 from collections import OrderedDict, defaultdict
@@ -73,6 +74,67 @@ def test_dicts_of_other_kinds():
         assert kept["b"][0].item() == 2.0
         assert kept["c"] == []
         assert type(ordered) is OrderedDict
+
+
+@dataclasses.dataclass
+class _Batch:
+    images: flow.Tensor
+    masks: list[flow.Tensor]
+    scale: float = 2.0
+
+
+@dataclasses.dataclass(frozen=True)
+class _FrozenBatch:
+    images: flow.Tensor
+
+
+@dataclasses.dataclass(frozen=True)
+class _Options:
+    scale: float
+
+
+@dataclasses.dataclass
+class _DictOutput(OrderedDict):
+    """A dict that takes its items as keywords alone, as results of diffusers' models do."""
+
+    sample: flow.Tensor
+    other: flow.Tensor | None = None
+
+    def __post_init__(self):
+        self["sample"] = self.sample
+
+
+def test_dataclasses():
+    def build(batch, options):
+        assert options is half
+        return _Batch(batch.images * batch.scale, [mask * options.scale for mask in batch.masks])
+
+    half = _Options(0.5)
+    graph = graph_of(build)
+    for number in (1.0, 3.0):
+        x = flow.full((2,), number)
+        result = graph(_Batch(x, [x, x * 2]), half)
+        assert type(result) is _Batch
+        assert result.images.tolist() == [2 * number] * 2
+        assert [mask.tolist() for mask in result.masks] == [[number / 2] * 2, [number] * 2]
+    graph = graph_of(lambda batch: _FrozenBatch(batch.images + 1))
+    assert [graph(_FrozenBatch(flow.ones(1) * n)).images.item() for n in (1, 5)] == [2.0, 6.0]
+    assert len(graph._steps) == 1
+    graph = graph_of(lambda x: _DictOutput(sample=x * 2))
+    for _ in range(2):
+        result = graph(flow.ones(1))
+        assert type(result) is _DictOutput
+        assert result.sample.tolist() == result["sample"].tolist() == [2.0]
+
+
+def test_dataclasses_of_saved_graphs_are_dicts(tmp_path):
+    graph = graph_of(lambda x: _Batch(x, [x + 1]))
+    graph(flow.ones(1))
+    flow.save(graph, tmp_path / "graph")
+    result = flow.load(tmp_path / "graph")(flow.ones(1))
+    assert type(result) is dict
+    assert result["masks"][0].tolist() == [2.0]
+    assert result["scale"] == 2.0
 
 
 def test_an_argument_given_twice_is_still_two_arguments():

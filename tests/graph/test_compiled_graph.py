@@ -54,13 +54,24 @@ def test_compiling_ahead():
     assert graph.last_step is step
 
 
-def test_graphs_for_arguments_of_many_shapes():
-    @nn.Graph.with_dynamic_input_shape(size=2)
-    class Doubled(nn.Graph):
-        def build(self, x):
-            return x * 2
+@nn.Graph.with_dynamic_input_shape(size=2)
+class _Doubled(nn.Graph):
+    def build(self, x):
+        return x * 2
 
-    graph = Doubled()
+
+class _DoubledAsInOneFlow(nn.Graph):
+    @nn.Graph.with_dynamic_input_shape(size=2)
+    def __init__(self):
+        super().__init__()
+
+    def build(self, x):
+        return x * 2
+
+
+@pytest.mark.parametrize("graph_class", [_Doubled, _DoubledAsInOneFlow])
+def test_graphs_for_arguments_of_many_shapes(graph_class):
+    graph = graph_class()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for size in (1, 2, 3, 2, 4):
@@ -68,6 +79,11 @@ def test_graphs_for_arguments_of_many_shapes():
     assert len(graph._steps) == 2
     with pytest.raises(ValueError, match="size"):
         nn.Graph.with_dynamic_input_shape(size=0)
+    with pytest.raises(TypeError, match="decorates a graph class"):
+        nn.Graph.with_dynamic_input_shape()(graph)
+    graph._dynamic_input_graph_cache.set_cache_size(1)
+    graph(flow.ones(5))
+    assert len(graph._steps) == 1
 
 
 def test_graphs_that_share_their_modules():
@@ -262,3 +278,10 @@ def test_options_of_later_versions():
     graph = Linear()
     graph.add_optimizer(flow.optim.SGD(graph.layer.parameters()))
     assert graph.config.training
+
+
+def test_the_variables_of_compiled_steps_by_their_name_in_earlier_versions():
+    graph = Linear()
+    names, values = graph._c_nn_graph.get_runtime_var_states()
+    assert names == ["layer.weight", "layer.bias"]
+    assert values[0].tolist() == graph.layer.weight.tolist()

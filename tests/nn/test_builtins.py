@@ -263,6 +263,9 @@ def test_positions():
     sums = np.zeros((3, 3), np.float32)
     np.add.at(sums, ids, x)
     close(_C.unsorted_segment_sum(ours, flow.tensor(ids), 0, 3), sums)
+    assert _C.broadcast_dim_like(flow.ones(2, 1), flow.ones(4, 3), dim=1).shape == (2, 3)
+    with pytest.raises(RuntimeError, match="expand"):
+        _C.broadcast_dim_like(flow.ones(2), flow.ones(3))
     close(_C.reduce_sum_like(ours, flow.ones(1, 3), [0]), x.sum(0, keepdims=True))
     assert flow.equal(_C.arg_sort(ours, "ASCENDING"), ours.argsort(-1))
     with pytest.raises(RuntimeError, match="direction"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping
@@ -16,7 +18,7 @@ from oneflow.graph.saved_graph import SavedGraph, saved_device_type
 from oneflow.graph.verbosity import verbosity_of
 from oneflow.module.module import Module
 
-AnyGraph = TypeVar("AnyGraph", bound="type[CompiledGraph]")
+AnyGraphOrInit = TypeVar("AnyGraphOrInit", bound="type[CompiledGraph] | Callable[..., None]")
 _FILES = "files"
 
 
@@ -41,6 +43,42 @@ def graph_of_state(state_dict: Mapping[str, Any]) -> SavedGraph:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(np.asarray(content, np.uint8).tobytes())
         return SavedGraph(Path(parent))
+
+
+def _check_cache_size(size: int) -> None:
+    if size < 1:
+        raise ValueError(f"`size` must be at least 1, got {size}")
+
+
+class StepCache:
+    """The settings of a graph's compiled steps, as programs of earlier versions change them."""
+
+    def __init__(self, graph: CompiledGraph) -> None:
+        self._graph = graph
+
+    def set_cache_size(self, size: int) -> None:
+        """Choose how many compiled steps the graph keeps."""
+        _check_cache_size(size)
+        self._graph.max_steps = size
+
+    def enable_shared(self, mode: bool = True) -> None:
+        """Accepted; the steps of a graph share its modules in any case."""
+
+
+class RuntimeVariables:
+    """The parameters and buffers that a graph's compiled steps read."""
+
+    def __init__(self, graph: CompiledGraph) -> None:
+        self._graph = graph
+
+    def get_runtime_var_states(self) -> tuple[list[str], list[Any]]:
+        """Return their names and values. None is folded into another: a step reads them all."""
+        states = {
+            f"{name}.{key}": value
+            for name, module in self._graph._modules.items()
+            for key, value in module.state_dict().items()
+        }
+        return list(states), list(states.values())
 
 
 class CompiledGraph:
@@ -92,8 +130,10 @@ class CompiledGraph:
     @staticmethod
     def with_dynamic_input_shape(
         size: int = 10, enable_shared: bool = True
-    ) -> Callable[[AnyGraph], AnyGraph]:
-        """Decorator for a graph class whose graphs are called with arguments of many shapes.
+    ) -> Callable[[AnyGraphOrInit], AnyGraphOrInit]:
+        """Decorator for graphs that are called with arguments of many shapes.
+
+        It decorates the class, or its `__init__` as in OneFlow 0.9.
 
         Args:
             size: how many compiled steps a graph keeps; the one that was used least recently goes.
@@ -101,6 +141,7 @@ class CompiledGraph:
 
         Raises:
             ValueError: `size` is not positive.
+            TypeError: it decorates something else.
 
         Example:
             >>> import oneflow as flow
@@ -112,14 +153,37 @@ class CompiledGraph:
             >>> [graph(flow.ones(n)).shape[0] for n in (1, 2, 3)]
             [1, 2, 3]
         """
-        if size < 1:
-            raise ValueError(f"`size` must be at least 1, got {size}")
+        _check_cache_size(size)
 
-        def decorate(graph_class: AnyGraph) -> AnyGraph:
-            graph_class.max_steps, graph_class.dynamic_shapes = size, True
-            return graph_class
+        def decorate(graph_class: Any) -> Any:
+            if isinstance(graph_class, type):
+                graph_class.max_steps, graph_class.dynamic_shapes = size, True
+                return graph_class
+            initialize = graph_class
+            if not inspect.isfunction(initialize):
+                raise TypeError(
+                    "`with_dynamic_input_shape(...)` decorates a graph class or its `__init__`, "
+                    f"got {initialize!r}"
+                )
+
+            @functools.wraps(initialize)
+            def initialize_for_many_shapes(self: CompiledGraph, *args: Any, **kwargs: Any) -> None:
+                initialize(self, *args, **kwargs)
+                self.max_steps, self.dynamic_shapes = size, True
+
+            return initialize_for_many_shapes
 
         return decorate
+
+    @property
+    def _dynamic_input_graph_cache(self) -> StepCache:
+        """The compiled steps by the name of earlier versions, which converters of models read."""
+        return StepCache(self)
+
+    @property
+    def _c_nn_graph(self) -> RuntimeVariables:
+        """The variables of compiled steps by the name of earlier versions, as above."""
+        return RuntimeVariables(self)
 
     # --- compiling ahead
 

@@ -181,8 +181,8 @@ class Graph(CompiledGraph):
     def build(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the results of the graph; every subclass defines it.
 
-        Arguments and results are tensors and None, nested in lists, tuples and dicts. In training
-        call ``backward`` on a scalar loss.
+        Arguments and results are tensors and None, nested in lists, tuples, dicts and
+        dataclasses. In training call ``backward`` on a scalar loss.
         """
         raise NotImplementedError(f"{type(self).__name__} must define `build`")
 
@@ -296,7 +296,7 @@ class Graph(CompiledGraph):
         key = called, capture_modes(self.training, self._attributes)
         self._warn_of_recompile(key)
         step = self._steps[key] = compile_graph(self, self.build, structure, tensors, engine)
-        if len(self._steps) > self.max_steps:
+        while len(self._steps) > self.max_steps:
             self._steps.popitem(last=False)
         return step
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Iterator, MappingView
 from typing import Any, NamedTuple
@@ -22,11 +23,11 @@ TENSOR = TensorLeaf()
 
 
 class TreeContainer(NamedTuple):
-    """A list, tuple or dict.
+    """A list, tuple, dict or dataclass.
 
     Attributes:
         kind: its type.
-        keys: the keys of a dict.
+        keys: the keys of a dict, the names of the fields of a dataclass.
         items: the trees of its items.
         default: the default factory of a `defaultdict`.
     """
@@ -48,7 +49,7 @@ def tree_flatten(value: Any, tensors: list[Tensor], where: str) -> Any:
     """Return the structure of `value`, hashable; its tensors are added to `tensors`.
 
     Args:
-        value: tensors, None, numbers and strings, nested in lists, tuples and dicts.
+        value: tensors, None, numbers and strings, nested in lists, tuples, dicts and dataclasses.
         tensors: gets the tensors, in order.
         where: a name of `value`, for the error.
 
@@ -65,12 +66,21 @@ def tree_flatten(value: Any, tensors: list[Tensor], where: str) -> Any:
     if isinstance(value, list | tuple):
         items = [tree_flatten(item, tensors, f"{where}[{i}]") for i, item in enumerate(value)]
         return TreeContainer(type(value), (), tuple(items))
+    if _has_fields(value) and not _is_constant(value):
+        fields = [field.name for field in dataclasses.fields(value) if field.init]
+        items = [tree_flatten(getattr(value, name), tensors, f"{where}.{name}") for name in fields]
+        return TreeContainer(type(value), tuple(fields), tuple(items))
     if isinstance(value, _PLAIN) or _is_constant(value):
         return TreeConstant(type(value), value)
     raise TypeError(
         f"{where} is a {type(value).__name__}; a graph takes and returns tensors, None, numbers "
-        "and strings, nested in lists, tuples and dicts"
+        "and strings, nested in lists, tuples, dicts and dataclasses"
     )
+
+
+def _has_fields(value: Any) -> bool:
+    """Return true for an object of a dataclass."""
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
 
 def flatten_call(
@@ -92,9 +102,11 @@ def _is_constant(value: Any) -> bool:
     """Return true if an object is the same in every call: neither an iterator nor with tensors."""
     if getattr(type(value), "__hash__", None) is None or isinstance(value, Iterator | MappingView):
         return False
-    return not any(
-        isinstance(attribute, Tensor) for attribute in getattr(value, "__dict__", {}).values()
-    )
+    if _has_fields(value):
+        attributes = [getattr(value, field.name, None) for field in dataclasses.fields(value)]
+    else:
+        attributes = list(getattr(value, "__dict__", {}).values())
+    return not any(isinstance(attribute, Tensor) for attribute in attributes)
 
 
 def tree_unflatten(structure: Any, tensors: Iterator[Tensor]) -> Any:
@@ -104,6 +116,8 @@ def tree_unflatten(structure: Any, tensors: Iterator[Tensor]) -> Any:
     if isinstance(structure, TreeConstant):
         return structure.value
     items = [tree_unflatten(item, tensors) for item in structure.items]
+    if dataclasses.is_dataclass(structure.kind):  # some of them are dicts, too
+        return structure.kind(**dict(zip(structure.keys, items, strict=True)))
     if issubclass(structure.kind, dict):
         return _new_dict(structure, items)
     if hasattr(structure.kind, "_fields"):  # a named tuple
@@ -160,6 +174,9 @@ def _collect(value: Any, tensors: list[Tensor]) -> None:
     elif isinstance(value, list | tuple):
         for item in value:
             _collect(item, tensors)
+    elif _has_fields(value) and not _is_constant(value):
+        for field in dataclasses.fields(value):
+            _collect(getattr(value, field.name, None), tensors)
 
 
 def plain_key(args: tuple[Any, ...]) -> tuple[Any, ...] | None:

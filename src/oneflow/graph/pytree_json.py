@@ -11,7 +11,9 @@ _PLAIN = {"bool": bool, "int": int, "float": float, "str": str, "NoneType": type
 
 
 def tree_to_json(structure: Any) -> Any:
-    """Return the structure as lists and plain values; named tuples become tuples.
+    """Return the structure as lists and plain values.
+
+    Named tuples become tuples, and dataclasses dicts: a file names no code.
 
     Raises:
         RuntimeError: it has values that are not plain.
@@ -22,7 +24,8 @@ def tree_to_json(structure: Any) -> Any:
         if structure.kind.__name__ not in _PLAIN:
             raise RuntimeError(f"a {structure.kind.__name__} cannot be saved in a graph")
         return ["value", structure.kind.__name__, structure.value]
-    kind = next(name for name, base in _KINDS.items() if issubclass(structure.kind, base))
+    kinds = (name for name, base in _KINDS.items() if issubclass(structure.kind, base))
+    kind = next(kinds, "dict")  # that of a dataclass
     keys = [tree_to_json(TreeConstant(type(key), key)) for key in structure.keys]
     return [kind, keys, [tree_to_json(item) for item in structure.items]]
 

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from oneflow.cuda.accelerator import current_accelerator
-from oneflow.mock_torch.importer import enable
+from oneflow.mock_torch.switches import enable
 
 
 def available_device_type() -> str | None:

@@ -1,21 +1,20 @@
-"""The importer that finds `oneflow` under the name `torch`, and the switch for it."""
+"""The importer that finds `oneflow` under the name `torch`."""
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import inspect
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence, Set as AbstractSet
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from importlib.metadata import Distribution
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from oneflow.base.environment import MOCK_TORCH_DISABLED, MOCK_TORCH_LAZY, MOCK_TORCH_VERBOSE
+from oneflow.base.environment import MOCK_TORCH_LAZY, MOCK_TORCH_VERBOSE
 from oneflow.base.failed_imports import failed_import
 from oneflow.base.process_settings import inherit
 from oneflow.base.program_name import ONEFLOW, PYTORCH, program_name, set_program_name
@@ -97,13 +96,13 @@ class ModuleWrapper(ModuleType):
         else:
             if name.startswith("__") or not _exists(f"{self.__name__}.{name}"):
                 is_special = name.startswith("__")
-                if _IMPORTER.lazy and not is_special and is_lookup_by_name(sys._getframe(1)):
-                    return placeholder_for(f"{self.__name__}.{name}", _IMPORTER.verbose)
+                if IMPORTER.lazy and not is_special and is_lookup_by_name(sys._getframe(1)):
+                    return placeholder_for(f"{self.__name__}.{name}", IMPORTER.verbose)
                 raise MissingNameError(
                     f"{self._home}.{name} is not implemented", name, lambda: dir(self)
                 )
-        with enable():  # also for those who keep a module longer than the switch
-            return importlib.import_module(f"{self.__name__}.{name}")
+        # Also for those who keep a module longer than the switch.
+        return module_in_place(f"{self.__name__}.{name}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         # A function keeps its name when the module that PyTorch defines it in is imported.
@@ -120,8 +119,44 @@ def _is_oneflow(module: ModuleType) -> bool:
     return module.__name__.startswith("oneflow.")
 
 
-def _is_torch(name: str) -> bool:
-    return name.partition(".")[0] in ("torch", _FUNCTORCH)
+def package_of(name: str) -> str:
+    """Return the outermost package of a module."""
+    return name.partition(".")[0]
+
+
+def is_of_pytorch(name: str) -> bool:
+    """True for the names of PyTorch's modules."""
+    return package_of(name) in ("torch", _FUNCTORCH)
+
+
+def modules_on_pytorch(packages: AbstractSet[str], ours: bool) -> list[str]:
+    """Return the names of the modules of those packages that refer to PyTorch.
+
+    Extension modules are left out: many cannot be imported twice.
+
+    Args:
+        packages: names of packages.
+        ours: True: to what `oneflow` is found under; False: to PyTorch itself.
+    """
+    modules = [
+        (name, module) for name, module in sys.modules.items() if package_of(name) in packages
+    ]
+    affected = {
+        package_of(name)
+        for name, module in modules
+        if any(
+            isinstance(value, ModuleType)
+            and is_of_pytorch(value.__name__)
+            and isinstance(value, ModuleWrapper) == ours
+            for value in list(getattr(module, "__dict__", {}).values())
+        )
+    }
+    return [
+        name
+        for name, module in modules
+        if package_of(name) in affected
+        and not isinstance(getattr(module, "__loader__", None), ExtensionFileLoader)
+    ]
 
 
 class Setting(NamedTuple):
@@ -130,12 +165,14 @@ class Setting(NamedTuple):
     Attributes:
         enabled: whether it finds `oneflow`.
         users: the modules that were imported while it did.
+        packages: the packages that change with it, see `OneflowImporter.exchange`.
         lazy: whether placeholders stand for missing names.
         verbose: whether they are printed.
     """
 
     enabled: bool
     users: frozenset[str]
+    packages: frozenset[str]
     lazy: bool
     verbose: bool
 
@@ -155,10 +192,12 @@ class OneflowImporter(MetaPathFinder, Loader):
     """
 
     def __init__(self) -> None:
-        # The modules called torch that are not in use now.
+        # The modules called torch, and those that refer to them, that are not in use now.
         self._others: dict[str, ModuleType] = {}
+        self._packages: set[str] = set()  # the packages whose modules change with the meaning
         # Other modules that were imported while it was enabled, here or in the parent process.
         self._users: set[str] = set()
+        self.recent: list[str] = []  # those since it was enabled last
         self.lazy = MOCK_TORCH_LAZY.read_bool()
         self.verbose = MOCK_TORCH_VERBOSE.read_bool()
 
@@ -175,7 +214,7 @@ class OneflowImporter(MetaPathFinder, Loader):
         Raises:
             ModuleNotFoundError: `oneflow` has no such module.
         """
-        if not _is_torch(fullname):
+        if not is_of_pytorch(fullname):
             return self._find_user(fullname, path, target)
         if not self.enabled:
             return None
@@ -195,8 +234,9 @@ class OneflowImporter(MetaPathFinder, Loader):
         """
         if self.enabled:
             self._users.add(fullname)
+            self.recent.append(fullname)
             return None
-        if fullname not in self._users:
+        if fullname not in self._users or package_of(fullname) in self._packages:
             return None
         for finder in sys.meta_path:
             find = getattr(finder, "find_spec", None)
@@ -209,11 +249,13 @@ class OneflowImporter(MetaPathFinder, Loader):
 
     def setting(self) -> Setting:
         """Return what another process takes over."""
-        return Setting(self.enabled, frozenset(self._users), self.lazy, self.verbose)
+        users, packages = frozenset(self._users), frozenset(self._packages)
+        return Setting(self.enabled, users, packages, self.lazy, self.verbose)
 
     def take_over(self, setting: Setting) -> None:
         """Let ``import torch`` mean what it does in another process."""
         self._users |= setting.users
+        self.exchange(setting.packages)
         self.choose(setting.lazy, setting.verbose)
         self.switch(setting.enabled)
 
@@ -242,14 +284,31 @@ class OneflowImporter(MetaPathFinder, Loader):
         for name, (home, home_name) in ALIASES.get(module.__name__, {}).items():
             vars(module)[name] = getattr(importlib.import_module(home), home_name)
 
+    def exchange(self, packages: frozenset[str]) -> None:
+        """Let the modules of packages change with the meaning of ``import torch`` from now on.
+
+        Those that refer to PyTorch are imported once for each meaning. Others, and extension
+        modules, are the same for both.
+        """
+        new = packages - self._packages
+        self._packages |= new
+        for name in modules_on_pytorch(new, ours=not self.enabled):
+            self._others[name] = sys.modules.pop(name)
+
+    def is_exchanged(self, name: str) -> bool:
+        """True if a module changes with the meaning of ``import torch``."""
+        return is_of_pytorch(name) or package_of(name) in self._packages
+
     def switch(self, enabled: bool) -> bool:
         """Choose what ``import torch`` means from now on; returns what it meant before."""
         before = self.enabled
         if enabled != before:
-            names = [name for name in sys.modules if _is_torch(name)]
+            names = [name for name in sys.modules if is_of_pytorch(name)]
+            names += modules_on_pytorch(self._packages, ours=before)
             modules = {name: sys.modules.pop(name) for name in names}
             sys.modules.update(self._others)
             self._others = modules
+            self.recent = [] if enabled else self.recent
             set_program_name(PYTORCH if enabled else ONEFLOW)
             watch_class_statements(enabled)
         return before
@@ -268,11 +327,11 @@ class _EnabledLoader(Loader):
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        before = _IMPORTER.switch(True)
+        before = IMPORTER.switch(True)
         try:
             self._loader.exec_module(module)
         finally:
-            _IMPORTER.switch(before)
+            IMPORTER.switch(before)
 
 
 class PyTorchDistribution(Distribution):
@@ -341,143 +400,20 @@ def _names_in(module: ModuleType | None) -> dict[str, Any]:
 @MODULE_IN_PLACE.fill
 def module_in_place(name: str) -> ModuleType:
     """Return the module that is found under one of PyTorch's names while this is enabled."""
-    before = _IMPORTER.switch(True)
+    before = IMPORTER.switch(True)
     try:
         return importlib.import_module(name)
     finally:
-        _IMPORTER.switch(before)
+        IMPORTER.switch(before)
 
 
-_IMPORTER = OneflowImporter()
+IMPORTER = OneflowImporter()
 # Before all others: an installed PyTorch would be found first.
-sys.meta_path.insert(0, _IMPORTER)
+sys.meta_path.insert(0, IMPORTER)
 
 
 def _take_over(setting: Setting) -> None:
-    _IMPORTER.take_over(setting)
+    IMPORTER.take_over(setting)
 
 
-inherit(_IMPORTER.setting, _take_over)
-
-
-def _replace_modules(names: dict[str, Any]) -> dict[str, tuple[ModuleType, ModuleType]]:
-    """Let those of a module's names that are modules of PyTorch mean what an import finds now.
-
-    Returns:
-        What the names meant before, and what they mean now.
-    """
-    changes = {}
-    for name, module in list(names.items()):
-        if isinstance(module, ModuleType) and _is_torch(module.__name__):
-            with contextlib.suppress(ImportError):
-                names[name] = importlib.import_module(module.__name__)
-                changes[name] = module, names[name]
-    return changes
-
-
-def _exchange(modules: Mapping[str, str], before: dict[str, ModuleType | None]) -> None:
-    """Let imports of modules find others; `before` gets what was imported by those names."""
-    for name, other in modules.items():
-        parts = [submodule for submodule in sys.modules if submodule.startswith(f"{name}.")]
-        for part in parts:
-            before.setdefault(part, sys.modules.pop(part))
-        before.setdefault(name, sys.modules.get(name))
-        sys.modules[name] = importlib.import_module(other)
-
-
-class _Switch:
-    """A change of what ``import torch`` means, taken back at the end of a ``with`` block."""
-
-    _enabled: bool
-
-    def __init__(self) -> None:
-        self._change(sys._getframe(1).f_globals)
-
-    def _change(self, names: dict[str, Any]) -> None:
-        """Make the change, also for global names of the caller."""
-        self._before = _IMPORTER.switch(self._enabled)
-        self._names = names
-        self._changes = _replace_modules(names)
-
-    def __enter__(self) -> None:
-        """The change was made when this was called."""
-
-    def __exit__(self, *exception: object) -> None:
-        _IMPORTER.switch(self._before)
-        for name, (before, current) in self._changes.items():
-            if self._names.get(name) is current:
-                self._names[name] = before
-
-
-class enable(_Switch):
-    """From now on, or in a ``with`` block, ``import torch`` finds `oneflow`.
-
-    Global names of the caller that are modules of PyTorch, imported before, change with it, and
-    back at the end of the block; what is imported in the block stays. Other modules keep theirs.
-    A name or module that `oneflow` lacks raises AttributeError or ModuleNotFoundError, which say
-    "not implemented". Devices, dtypes and shapes print as PyTorch's. Where the environment variable
-    ``ONEFLOW_DISABLE_MOCK_TORCH`` is 1, ``import torch`` finds PyTorch all the same.
-
-    Args:
-        lazy: in place of these errors a `Placeholder` stands for a missing name that is read or
-            imported, so that a program runs which needs it only elsewhere; `hasattr` is false.
-            Default: as before, at first the environment variable ``ONEFLOW_MOCK_TORCH_LAZY``.
-        verbose: print the missing names; at first ``ONEFLOW_MOCK_TORCH_VERBOSE``.
-        extra_dict: modules to import in place of others, by the others' names.
-
-    Raises:
-        ImportError: one of those modules cannot be imported; then nothing changes.
-
-    Example:
-        >>> import oneflow as flow
-        >>> from oneflow import mock_torch
-        >>> with mock_torch.enable():
-        ...     import torch
-        ...     import torch.nn.functional as F
-        ...     torch.nn.Linear is flow.nn.Linear, F.relu(torch.tensor([-1.0, 2.0])).tolist()
-        (True, [0.0, 2.0])
-        >>> with mock_torch.enable(lazy=True, extra_dict={"numerics": "math"}):
-        ...     import numerics
-        ...     torch.no_such_name, numerics.floor(1.5)
-        (<placeholder for torch.no_such_name>, 1)
-    """
-
-    def __init__(
-        self,
-        lazy: bool | None = None,
-        verbose: bool | None = None,
-        extra_dict: Mapping[str, str] | None = None,
-    ) -> None:
-        self._options = _IMPORTER.lazy, _IMPORTER.verbose
-        self._enabled = not MOCK_TORCH_DISABLED.read_bool()
-        _IMPORTER.choose(lazy, verbose)
-        self._change(sys._getframe(1).f_globals)
-        self._exchanged: dict[str, ModuleType | None] = {}
-        try:
-            _exchange(extra_dict or {} if self._enabled else {}, self._exchanged)
-        except BaseException:
-            self.__exit__()
-            raise
-
-    def __exit__(self, *exception: object) -> None:
-        super().__exit__(*exception)
-        _IMPORTER.choose(*self._options)
-        for name, module in self._exchanged.items():
-            sys.modules.pop(name, None)
-            if module is not None:
-                sys.modules[name] = module
-
-
-class disable(_Switch):
-    """From now on, or in a ``with`` block, ``import torch`` finds PyTorch.
-
-    Global names of the caller that are modules of PyTorch change with it, if PyTorch is installed.
-
-    Example:
-        >>> from oneflow import mock_torch
-        >>> with mock_torch.enable():
-        ...     with mock_torch.disable():
-        ...         pass
-    """
-
-    _enabled = False
+inherit(IMPORTER.setting, _take_over)

@@ -127,6 +127,23 @@ def broadcast_like(x: Tensor, like: Tensor, broadcast_axes: Sequence[int] = ()) 
     return x.expand(like.shape)
 
 
+@function(method=False, namespace="_C")
+def broadcast_dim_like(x: Tensor, like: Tensor, dim: int = 0) -> Tensor:
+    """`x` with dimension `dim`, of one element, expanded to the size that it has in `like`.
+
+    Raises:
+        RuntimeError: `x` has neither one element in the dimension nor as many as `like`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow._C.broadcast_dim_like(flow.tensor([7.0]), flow.ones(2, 3), dim=0)
+        tensor([7., 7.], dtype=oneflow.float32)
+    """
+    sizes = [-1] * x.ndim
+    sizes[dim] = like.shape[dim]
+    return x.expand(sizes)
+
+
 @function(method=False)
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All combinations of one element of each vector, one per row.

@@ -1,0 +1,112 @@
+"""`mock_torch.enable(main_pkg=...)`: a package that is held twice, for each PyTorch once."""
+
+import importlib
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+import oneflow as flow
+from oneflow import mock_torch
+from oneflow.mock_torch.dependents import dependents
+from oneflow.mock_torch.mock_importer import _importer
+
+PACKAGES = {
+    "layers_pkg": "import torch\nclass Layer(torch.nn.Linear):\n    pass\n",
+    "model_pkg": "import torch\nimport layers_pkg, plain_pkg\nlayer = layers_pkg.Layer(2, 2)\n",
+    "plain_pkg": "value = object()\n",
+}
+REQUIREMENTS = {
+    "layers_pkg": ["torch>=2"],
+    "model_pkg": ["plain.pkg", "Layers_Pkg[extra]; extra == 'all'"],
+    "plain_pkg": [],
+}
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for name, text in PACKAGES.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(text)
+        (tmp_path / name / "part.py").write_text("import torch\nzeros = torch.zeros(1)\n")
+        information = tmp_path / f"{name}-1.0.dist-info"
+        information.mkdir()
+        lines = [f"Requires-Dist: {requirement}" for requirement in REQUIREMENTS[name]]
+        header = ["Metadata-Version: 2.1", f"Name: {name}", "Version: 1.0"]
+        (information / "METADATA").write_text("\n".join([*header, *lines]) + "\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    dependents.cache_clear()
+    yield tmp_path
+    for switch in (mock_torch.disable, mock_torch.enable):
+        with switch():
+            for name in [name for name in sys.modules if name.partition(".")[0] in PACKAGES]:
+                del sys.modules[name]
+
+
+def test_dependents_are_found_by_what_packages_require(packages):
+    assert dependents("model_pkg") == {"model_pkg", "layers_pkg"}
+    assert dependents("plain_pkg") == {"plain_pkg"}
+    assert dependents("model_pkg", ("plain-pkg",)) == {"model_pkg"}
+    assert dependents("no_such_package") == {"no_such_package"}
+
+
+def test_a_package_is_held_for_each_pytorch(packages):
+    theirs = importlib.import_module("model_pkg")
+    plain = sys.modules["plain_pkg"]
+    for _ in range(2):
+        with mock_torch.enable(main_pkg="model_pkg"):
+            ours = importlib.import_module("model_pkg")
+            part = importlib.import_module("model_pkg.part")
+            assert sys.modules["plain_pkg"] is plain
+        assert isinstance(ours.layer, flow.nn.Linear)
+        assert isinstance(part.zeros, flow.Tensor)
+        assert importlib.import_module("model_pkg") is theirs
+        assert isinstance(theirs.layer, torch.nn.Linear)
+        assert isinstance(importlib.import_module("model_pkg.part").zeros, torch.Tensor)
+    assert ours is not theirs
+    assert sys.modules["layers_pkg"].Layer is type(theirs.layer)
+    with mock_torch.enable():  # from now on without being named
+        assert importlib.import_module("model_pkg") is ours
+        with mock_torch.disable():
+            assert importlib.import_module("model_pkg") is theirs
+
+
+def test_a_package_that_was_imported_for_oneflow_first(packages):
+    with mock_torch.enable():
+        ours = importlib.import_module("layers_pkg")
+    with mock_torch.enable(main_pkg="layers_pkg"):
+        assert importlib.import_module("layers_pkg") is ours
+    theirs = importlib.import_module("layers_pkg")
+    assert issubclass(theirs.Layer, torch.nn.Module)
+    assert issubclass(ours.Layer, flow.nn.Module)
+
+
+def test_names_of_the_caller_change_with_their_package(packages):
+    program = """
+    import model_pkg
+    from oneflow import mock_torch
+    import oneflow, torch
+    theirs = model_pkg
+    with mock_torch.enable(main_pkg="model_pkg", mock_version=True, required_dependencies=[]):
+        assert isinstance(model_pkg.layer, oneflow.nn.Module)
+    assert model_pkg is theirs and isinstance(model_pkg.layer, torch.nn.Module)
+    """
+    subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        env={"PYTHONPATH": f"{packages}:{Path(flow.__file__).parents[1]}"},
+        check=True,
+    )
+
+
+def test_converters_ask_the_importer_what_was_imported(packages):
+    assert not _importer.enable
+    with mock_torch.enable(main_pkg="layers_pkg"):
+        importlib.import_module("layers_pkg.part")
+        assert _importer.enable
+        assert _importer.delete_list[:2] == ["layers_pkg", "layers_pkg.part"]
+    with mock_torch.enable():
+        assert _importer.delete_list == []
