@@ -65,7 +65,6 @@ _MODULES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("oneflow.framework", "args_tree", (f"{_PRIVATE}.argument_tree",)),
     ("oneflow.framework", "balanced_splitter", (f"{_PRIVATE}.sizes_of_parts",)),
     ("oneflow.framework", "check_point_v2", ("oneflow", f"{_PRIVATE}.objects")),
-    ("oneflow.mock_torch", "mock_importer", (f"{_PRIVATE}.mock_importer",)),
     ("oneflow.utils.data", "_utils _utils.worker", ("oneflow.data.worker",)),
     ("oneflow.compatible.single_client", "typing", ("oneflow.typing",)),
     # Paths of PyTorch, which `mock_torch` finds here.

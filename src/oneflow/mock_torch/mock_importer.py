@@ -1,4 +1,4 @@
-"""``oneflow.mock_torch.mock_importer``: what converters of models ask of the importer."""
+"""What converters of models ask of the importer, by its path in earlier versions."""
 
 from __future__ import annotations
 
