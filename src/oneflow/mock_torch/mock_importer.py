@@ -1,4 +1,4 @@
-"""What converters of models ask of the importer, by its path in earlier versions."""
+"""The importer as converters of models know it, by its path in earlier versions."""
 
 from __future__ import annotations
 
