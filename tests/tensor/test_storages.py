@@ -68,6 +68,13 @@ def test_tensors_set_to_the_same_elements():
         assert ours.is_set_to(other(ours)) == theirs.is_set_to(other(theirs)), name
 
 
+def test_tensors_have_numbers_of_their_own():
+    for lib in (flow, torch):
+        x = lib.ones(2)
+        view = x[:]
+        assert x._cdata == x.add_(1)._cdata != view._cdata
+
+
 def test_addresses_are_of_the_values():
     x = flow.arange(6, dtype=flow.int32).reshape(2, 3) * 2
     for tensor, expected in ((x, [0, 2, 4, 6, 8, 10]), (x[1], [6, 8, 10])):

@@ -37,6 +37,11 @@ _ROWS = (
     ),
     ("torch", "oneflow.base.dtype", "qint8 qint32 quint8 quint4x2 quint2x4"),
     (
+        "torch",
+        "oneflow.mock_torch.pytorch.ao.quantization.schemes",
+        "per_channel_affine per_channel_symmetric per_tensor_affine per_tensor_symmetric qscheme",
+    ),
+    (
         "torch._utils",
         "oneflow.mock_torch.device_modules",
         "_get_available_device_type=available_device_type _get_device_module=get_device_module",

@@ -104,6 +104,11 @@ def _base(self: Tensor) -> Tensor | None:
     return base_of(self)
 
 
+def _cdata(self: Tensor) -> int:
+    """A number that the tensor alone has, as long as it exists."""
+    return id(self)
+
+
 def _is_view(self: Tensor) -> bool:
     """Return True if the tensor was made as a view of another one, its `_base`."""
     return base_of(self) is not None
@@ -275,6 +280,7 @@ register_public("resize_as_", resize_as_)
 attach("const_data_ptr", data_ptr)
 attach("_base", property(_base))
 attach("_is_view", _is_view)
+attach("_cdata", property(_cdata))
 attach("_version", property(_version))
 attach("output_nr", property(output_nr))
 for _method in (

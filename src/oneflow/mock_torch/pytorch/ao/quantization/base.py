@@ -1,29 +1,13 @@
-"""Names of ``torch.ao.quantization``, for models that carry marks of quantization."""
+"""The bases of modules that watch and round values, and factories of them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import oneflow as flow
-from oneflow.mock_torch.missing import raise_missing
-
-
-class QuantStub(flow.nn.Module):
-    """The identity, which marks where a model's quantized part begins."""
-
-    def __init__(self, qconfig: Any = None) -> None:
-        super().__init__()
-
-    def forward(self, x: flow.Tensor) -> flow.Tensor:
-        """Return the input."""
-        return x
-
-
-class DeQuantStub(QuantStub):
-    """The identity, which marks where a model's quantized part ends."""
 
 
 class _Factory:
@@ -59,6 +43,33 @@ class _Factory:
 
 class _QuantizationModule(ABC, flow.nn.Module):
     """The base of modules that say how to quantize what passes."""
+
+    # Buffers that get the shapes of saved ones.
+    _resized: tuple[str, ...] = ()
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        for name in self._resized:
+            saved = state_dict.get(prefix + name)
+            if saved is not None:
+                setattr(self, name, getattr(self, name).new_zeros(saved.shape))
+        super()._load_from_state_dict(
+            state_dict,
+            prefix,
+            local_metadata,
+            strict,
+            missing_keys,
+            unexpected_keys,
+            error_msgs,
+        )
 
     @abstractmethod
     def forward(self, x: flow.Tensor) -> flow.Tensor:
@@ -115,31 +126,3 @@ class FakeQuantizeBase(_QuantizationModule):
     def disable_observer(self) -> None:
         """Let it not watch."""
         self.enable_observer(False)
-
-
-def convert(*args: Any, **kwargs: Any) -> NoReturn:
-    """Refuse to make a model of quantized kernels.
-
-    Raises:
-        NotImplementedError: always.
-    """
-    raise_missing(
-        "torch.ao.quantization",
-        "there are no quantized kernels; `oneflow.nn.FakeQuantization` and the `Qat` layers train"
-        " for quantization elsewhere",
-    )
-
-
-prepare = prepare_qat = fuse_modules = fuse_modules_qat = convert
-
-__all__ = [
-    "DeQuantStub",
-    "FakeQuantizeBase",
-    "ObserverBase",
-    "QuantStub",
-    "convert",
-    "fuse_modules",
-    "fuse_modules_qat",
-    "prepare",
-    "prepare_qat",
-]

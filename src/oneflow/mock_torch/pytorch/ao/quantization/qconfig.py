@@ -1,0 +1,17 @@
+"""Choices of the modules that watch or round activations and weights."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class QConfig(NamedTuple):
+    """The factories of the modules that watch or round activations and weights.
+
+    Attributes:
+        activation: that for activations.
+        weight: that for weights.
+    """
+
+    activation: Any
+    weight: Any
