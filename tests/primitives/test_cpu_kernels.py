@@ -61,6 +61,13 @@ def test_keys_with_equal_leading_bits_are_sorted():
 
 
 @in_x64
+def test_random_keys_are_sorted_for_each_element_of_a_batch():
+    keys = np.random.default_rng(0).integers(0, 2**64, (2, 30, 3), np.uint64)
+    in_order = jax.vmap(jax.vmap(sort_random, in_axes=1, out_axes=1))(keys)
+    assert np.array_equal(in_order, np.sort(keys, axis=1))
+
+
+@in_x64
 def test_a_sort_of_random_keys_copies_them_in_no_turn():
     text = _compiled(sort_random, np.zeros(5000, np.uint64)).as_text()
     entry = text[text.index("ENTRY") :]

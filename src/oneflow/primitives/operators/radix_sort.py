@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.interpreters import mlir
+from jax.interpreters import batching, mlir
 
 from oneflow.base.x64 import in_x64
 from oneflow.primitives.operators import loops
@@ -107,6 +107,14 @@ mlir.register_lowering(_sort_random, mlir.lower_fun(lax.sort, multiple_results=F
 mlir.register_lowering(
     _sort_random, mlir.lower_fun(_sorted_on_cpu, multiple_results=False), platform="cpu"
 )
+
+
+def _batched(operands: Any, dims: Any) -> tuple[jax.Array, int]:
+    """C++'s sort of each row: a draw for each element of a batch is as rare as it is short."""
+    return lax.sort(jnp.moveaxis(operands[0], dims[0], 0), dimension=1), 0
+
+
+batching.primitive_batchers[_sort_random] = _batched
 
 
 def sort_random(keys: jax.Array) -> jax.Array:
