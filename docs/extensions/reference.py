@@ -62,9 +62,11 @@ def alias_page(entry: Entry, first: str) -> str:
     if entry.module == "oneflow.Tensor":
         kind, remark = "method", f":doc:`{first}` with this tensor as the first argument."
     else:
-        kind = "class" if isinstance(entry.value, type) else "function"
+        kinds = {"autoclass": "class", "autodata": "data"}
+        kind = kinds.get(entry.directive, "function")
         remark = f"Another name of :doc:`{first}`."
-    described = directive(f"py:{kind}", f"{entry.path}{entry.signature}", entry.summary)
+    signature = "" if kind == "data" else entry.signature
+    described = directive(f"py:{kind}", f"{entry.path}{signature}", entry.summary)
     return "\n".join([heading(entry.path), described, remark, "", _block(example_of(entry.value))])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pydoc
+import re
 import sys
 import textwrap
 from typing import Any
@@ -145,6 +146,15 @@ def test_constants_show_their_values():
     assert ".. py:data:: oneflow.pi\n   :value: 3.14159" in pages["oneflow.pi"]
     assert ":value: (0.485, 0.456, 0.406)" in pages["flowvision.data.IMAGENET_DEFAULT_MEAN"]
     assert "| [inf](oneflow.inf.rst) | `inf` |" in module_page("oneflow", entries("oneflow"))
+
+
+def test_further_names_of_values_show_no_call():
+    values = [entry for entry in ENTRIES if entry.directive == "autodata" and not entry.is_constant]
+    assert "oneflow.float32" in {entry.path for entry in values}
+    pages = [alias_page(entry, "another") for entry in values]
+    assert [
+        text for text in pages if re.search(r"^\.\. py:(?!data:: [\w.]+$)", text, re.MULTILINE)
+    ] == []
 
 
 def test_parts_of_networks_have_no_pages():
