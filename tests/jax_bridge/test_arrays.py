@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -96,11 +97,25 @@ def test_what_has_no_counterpart():
         jax.jit(flow.jax.from_jax)(jnp.ones(3))
 
 
+def test_state_dicts_are_trees():
+    layer = flow.nn.Linear(2, 1)
+    arrays = flow.jax.to_jax({"model": layer.state_dict()})["model"]
+    assert type(arrays) is dict
+    assert [*map(type, arrays.values())] == [type(jnp.ones(1))] * 2
+    paths = jax.tree_util.tree_leaves_with_path(layer.state_dict())
+    assert [jax.tree_util.keystr(path) for path, _ in paths] == ["['weight']", "['bias']"]
+    other = flow.nn.Linear(2, 1)
+    other.load_state_dict(flow.jax.from_jax(arrays))
+    assert flow.equal(other.weight, layer.weight)
+
+
 def test_what_has_tensors_and_is_no_tree_of_them():
     layer = flow.nn.Linear(2, 1)
     for wrong in (layer, layer.named_parameters(), iter([flow.ones(1)])):
         with pytest.raises(TypeError, match=r"dict\(model.named_parameters\(\)\)"):
             flow.jax.to_jax(wrong)
+    with pytest.raises(TypeError, match="got tensors within SimpleNamespace, which is no tree"):
+        flow.jax.to_jax([SimpleNamespace(loss=flow.ones(1))])
 
 
 @pytest.mark.parametrize(("count", "fails"), [("1", False), ("2", True)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -239,6 +240,12 @@ def test_what_is_refused():
         jax.nn.relu(flow.ones(3))
     with pytest.raises(TypeError, match=r"a key of `jax.random` as `seed=`"):
         pure(jax.random.key(0))
+    output = flow.jax.function(lambda x: SimpleNamespace(value=x))
+    with pytest.raises(TypeError, match="returns tensors within SimpleNamespace, which is no tree"):
+        output(jnp.ones(3))
+    layer = nn.Linear(3, 1)
+    with pytest.warns(UserWarning, match="Give the tensor as an argument, or make its module the"):
+        flow.jax.function(lambda x: layer(x))(jnp.ones(3))
     (size,) = jax.export.symbolic_shape("n")
     with pytest.raises(TypeError, match=r"sizes that are numbers, got an array \(n,\)"):
         jax.export.export(jax.jit(pure))(jax.ShapeDtypeStruct((size,), jnp.float32))

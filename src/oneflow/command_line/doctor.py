@@ -168,7 +168,10 @@ def checks() -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; the exit status is 1 if a check fails."""
-    parser = CommandParser(prog="python -m oneflow doctor", description=__doc__)
+    parser = CommandParser(
+        prog="python -m oneflow doctor",
+        description="Describe this installation, and try it: a report for a bug report.",
+    )
     parser.add_argument("--no-checks", action="store_true", help="only describe, run nothing")
     options = parser.parse_args(arguments)
     has_failed = False

@@ -199,8 +199,7 @@ class _Capture:
             warnings.warn(
                 f"{self._graph.name}: `build` used a tensor that requires grad but belongs to no "
                 f"module of the graph{self._recorder.outsider}; its present value becomes a "
-                "constant and it gets no gradients. Assign its module, or the tensor, to an "
-                "attribute of the graph",
+                f"constant and it gets no gradients. {self._graph._outsider_hint}",
                 stacklevel=6,
             )
         self._record_optimizer_steps()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -19,10 +19,23 @@ from oneflow.base.sbp import BROADCAST, NdSbp, split
 from oneflow.base.spec import spec_of
 from oneflow.compiler.sharding import array_shape, named_sharding, partial_axes
 from oneflow.module.module import Module
+from oneflow.module.state import StateDict
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
+
+
+def _dict_of(names: tuple[str, ...], leaves: Iterable[Any]) -> Any:
+    return dict(zip(names, leaves, strict=True))
+
+
+# JAX knows dicts by their very class; libraries on JAX take plain ones.
+jax.tree_util.register_pytree_with_keys(
+    StateDict,
+    lambda state: ([(jax.tree_util.DictKey(k), v) for k, v in state.items()], tuple(state)),
+    _dict_of,
+)
 
 
 def to_jax(tree: Any) -> Any:
@@ -32,14 +45,15 @@ def to_jax(tree: Any) -> Any:
 
     Args:
         tree: a tensor, or a tree of JAX with tensors as leaves, such as
-            ``dict(model.named_parameters())``; other leaves stay as they are.
+            ``dict(model.named_parameters())`` or ``model.state_dict()``; other leaves stay as they
+            are.
 
     Returns:
         The array of a tensor; that of a global tensor is sharded over the mesh of its placement,
         whose dimensions are called ``"m0"``, ``"m1"`` and so on.
 
     Raises:
-        TypeError: a module, or an iterator, which has tensors, but is no tree of them.
+        TypeError: a module, an iterator or another object has tensors, but is no tree of JAX.
         ValueError: a global tensor is a partial sum, or split into parts of different sizes, which
             JAX has no arrays for.
 
@@ -59,7 +73,25 @@ def _array_or_other(leaf: Any) -> Any:
             f"`to_jax` takes tensors and trees of them, got {type(leaf).__name__}; give, for "
             "example, `dict(model.named_parameters())`"
         )
+    check_no_tensors_within(leaf, "`to_jax` got")
     return leaf
+
+
+def check_no_tensors_within(leaf: Any, text: str) -> None:
+    """Check that what JAX takes for one leaf has no tensors, which would stay what they are.
+
+    Raises:
+        TypeError: it is a dict that JAX does not know, or an object, and some are in it.
+    """
+    if isinstance(leaf, Tensor):
+        return
+    parts = leaf if isinstance(leaf, Mapping) else getattr(leaf, "__dict__", {})
+    if any(isinstance(part, Tensor) for part in parts.values()):
+        raise TypeError(
+            f"{text} tensors within {type(leaf).__name__}, which is no tree of JAX: use a dict, "
+            "list or tuple, or register it by `jax.tree_util.register_dataclass` or "
+            "`jax.tree_util.register_pytree_node`"
+        )
 
 
 def _array_of(tensor: Tensor) -> Any:

@@ -24,7 +24,7 @@ from jax.experimental import checkify
 from oneflow.autograd.gradients import derivatives
 from oneflow.base.spec import TensorSpec
 from oneflow.base.x64 import in_x64, x64
-from oneflow.jax.arrays import is_key
+from oneflow.jax.arrays import check_no_tensors_within, is_key
 from oneflow.jax.explicit_axes import run_with_automatic_axes
 from oneflow.jax.linear_map import LinearMap
 from oneflow.jax.recording import ListFunction, record, specs_of
@@ -56,8 +56,9 @@ def function(target: Callable[..., Any], *, checks: bool = False) -> Callable[..
     Raises:
         RuntimeError: (when called) random numbers are drawn without a seed; values are read; or
             names of parameters or buffers are unknown or missing.
-        TypeError: (when called) an argument is a tensor; a size is no integer; or JAX cannot say
-            how a result is sharded on a mesh of explicit axes.
+        TypeError: (when called) an argument is a tensor; a size is no integer; tensors are returned
+            within an object that is no tree of JAX; or JAX cannot say how a result is sharded on a
+            mesh of explicit axes.
 
     Example:
         >>> import jax
@@ -180,6 +181,8 @@ class _ArrayCall:
             leaves[index] = tensor
         args, kwargs = jax.tree.unflatten(self._structure, leaves)
         result_leaves, self._result_structure = jax.tree.flatten(self._called(*args, **kwargs))
+        for leaf in result_leaves:
+            check_no_tensors_within(leaf, f"`{self._name}` returns")
         self._results = [None if isinstance(leaf, Tensor) else leaf for leaf in result_leaves]
         return [leaf for leaf in result_leaves if isinstance(leaf, Tensor)]
 
