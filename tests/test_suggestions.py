@@ -247,3 +247,28 @@ def test_a_class_with_suggestions_is_forgotten():
     reference = make()
     gc.collect()
     assert reference() is None
+
+
+def test_errors_of_unknown_keywords_name_what_was_called():
+    """The name under which it was called, or another public one of the same function."""
+    owners = [flow, flow.Tensor, nn.functional, flow.linalg, flow.special, flow.signal.windows]
+    public = {
+        name for owner in (*owners, flow.image, flow.optimizer, flow.scope) for name in dir(owner)
+    }
+    tensor, wrong = flow.ones(1), {}
+    for owner in owners:
+        for name in (name for name in dir(owner) if not name.startswith("_")):
+            called = getattr(owner, name)
+            text = error_text(called, tensor) if inspect.isfunction(called) else ""
+            said = text.partition("() got")[0].removeprefix("Tensor.")
+            if "no_such_keyword" in text and said not in public:
+                wrong[name] = text
+    assert wrong == {}
+
+
+def error_text(called: Callable[..., Any], tensor: flow.Tensor) -> str:
+    try:
+        called(tensor, no_such_keyword=1)
+    except Exception as error:
+        return str(error)
+    return ""

@@ -19,7 +19,7 @@ from oneflow.primitives.operators.shape import zeros_of
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.composed import ComposedTensor
-from oneflow.tensor.methods import attach
+from oneflow.tensor.methods import attach_method
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
@@ -413,4 +413,4 @@ def _backward_method(
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-attach("backward", _backward_method)
+attach_method("backward", _backward_method)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_overloads, overload
 
 from oneflow.base.dtype import DType
 from oneflow.differentiation.grad_mode import MODE
@@ -43,6 +43,21 @@ def attach_defined(name: str, function: Callable[..., Any]) -> None:
     """Attach a function that no module has: it is named, and pickled, as the method."""
     function.__name__ = name
     function.__module__, function.__qualname__ = Tensor.__module__, f"Tensor.{name}"
+    attach(name, function)
+
+
+def attach_method(name: str, function: Callable[..., Any]) -> None:
+    """Attach a function that is called as the method alone; its errors name the method."""
+    overloads = get_overloads(function)
+    layers: list[Callable[..., Any]] = [*overloads]
+    layer: Callable[..., Any] | None = function
+    while layer is not None:
+        layers.append(layer)
+        layer = getattr(layer, "__wrapped__", None)
+    for one in layers:
+        one.__module__, one.__qualname__ = Tensor.__module__, f"Tensor.{name}"
+    for form in overloads:  # Python finds them by these names
+        overload(form)
     attach(name, function)
 
 

@@ -23,7 +23,7 @@ from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.elementwise import cast as cast_primitive
 from oneflow.primitives.operators.shape import broadcast_to, clone as clone_primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.methods import attach
+from oneflow.tensor.methods import attach, attach_method
 from oneflow.tensor.operands import not_a_tensor, require_tensor
 from oneflow.tensor.strides import is_contiguous
 from oneflow.tensor.tensor import Tensor
@@ -341,10 +341,10 @@ for _name, _dtype in {
     "cfloat": dt.complex64,
     "cdouble": dt.complex128,
 }.items():
-    attach(_name, _converter(_name, _dtype))
+    attach_method(_name, _converter(_name, _dtype))
 for _method in (cpu, cuda, type_as):
     attach(_method.__name__, _method)
-attach("type", type_)
+attach_method("type", type_)
 
 
 @self_by_name

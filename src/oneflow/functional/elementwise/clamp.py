@@ -11,7 +11,7 @@ from oneflow.functional.index.search import nonzero
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p
 from oneflow.tensor.call import call
-from oneflow.tensor.methods import attach
+from oneflow.tensor.methods import attach_method
 from oneflow.tensor.operands import (
     as_element_of,
     as_mask,
@@ -210,4 +210,4 @@ def _where_method(self: Tensor, x: Any = None, y: Any = None) -> Any:
     return where(self, x, y) if is_mask and not takes_mask else where(cast(Tensor, x), self, y)
 
 
-attach("where", _where_method)
+attach_method("where", _where_method)

@@ -12,7 +12,7 @@ from oneflow.functional.elementwise.unary import floating
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as e, special as p
 from oneflow.tensor.call import call
-from oneflow.tensor.methods import attach, attach_inplace
+from oneflow.tensor.methods import attach_inplace, attach_method
 from oneflow.tensor.operands import as_float, cast_to, require_tensor, require_tensors
 from oneflow.tensor.tensor import Tensor
 from oneflow.tuning.host_memory import OBJECT_SIZE, require_host_memory
@@ -145,7 +145,7 @@ def _polygamma_method(self: Tensor, n: int) -> Tensor:
     return polygamma(n, self)
 
 
-attach("polygamma", _polygamma_method)
+attach_method("polygamma", _polygamma_method)
 attach_inplace("polygamma_", _polygamma_method)
 
 

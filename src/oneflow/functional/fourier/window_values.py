@@ -8,9 +8,11 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, float64, get_default_dtype
+from oneflow.base.parameters import parameters_of
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import SbpLike
 from oneflow.base.shape import as_integer
+from oneflow.base.suggestions import did_you_mean
 from oneflow.functional.creation.factory_functions import arange
 from oneflow.functional.creation.options import checked_dtype, with_grad
 from oneflow.functional.elementwise.special import i0
@@ -24,6 +26,32 @@ Formula = Callable[[Tensor, float], Tensor]
 
 
 def make_window(
+    name: str, formula: Formula, length: int, symmetric: bool, **options: Any
+) -> Tensor:
+    """Make the window of a formula.
+
+    Args:
+        name: the function that is called.
+        formula: of the values.
+        length: number of elements.
+        symmetric: whether the last element equals the first; else the one after it would.
+        options: `dtype`, a float type, by default the default one; `device`, `placement` and `sbp`
+            for where it lives; `requires_grad`; and `layout` and `pin_memory`, which PyTorch has.
+
+    Raises:
+        RuntimeError: a negative length, or no float type.
+        TypeError: the length is no integer, or an option is unknown.
+    """
+    for option in options:
+        if option not in _OPTIONS:
+            raise TypeError(
+                f"{name}() got an unexpected keyword argument {option!r}"
+                f"{did_you_mean(option, _OPTIONS)}"
+            )
+    return _make_window(name, formula, length, symmetric, **options)
+
+
+def _make_window(
     name: str,
     formula: Formula,
     length: int,
@@ -37,25 +65,6 @@ def make_window(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Make the window of a formula.
-
-    Args:
-        name: the function that is called.
-        formula: of the values.
-        length: number of elements.
-        symmetric: whether the last element equals the first; else the one after it would.
-        dtype: a float type, by default the default one.
-        device: where it lives, default CPU.
-        placement: makes a global tensor there.
-        sbp: SBP of a global tensor.
-        requires_grad: ask for its gradient.
-        layout: accepted for PyTorch's sake.
-        pin_memory: accepted for PyTorch's sake.
-
-    Raises:
-        RuntimeError: a negative length, or no float type.
-        TypeError: the length is no integer.
-    """
     dtype = checked_dtype(dtype, get_default_dtype())
     length = as_integer(length, "window_length")
     if length < 0:
@@ -66,6 +75,9 @@ def make_window(
     last = length - 1 if symmetric else length
     values = formula(places, last) if length > 1 else places + 1
     return with_grad(cast_to(values, dtype), requires_grad)
+
+
+_OPTIONS = tuple(parameters_of(_make_window).keyword_only)
 
 
 def cosine_sum(*weights: float) -> Formula:

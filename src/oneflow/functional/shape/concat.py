@@ -14,7 +14,7 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators import shape as p
 from oneflow.program.value import Value
 from oneflow.tensor.call import call, call_view, wrap
-from oneflow.tensor.methods import attach
+from oneflow.tensor.methods import attach, attach_method
 from oneflow.tensor.operands import cast_to, on_one_device
 from oneflow.tensor.promotion import result_type
 from oneflow.tensor.tensor import Tensor
@@ -413,4 +413,4 @@ def stack_rows(self: Tensor, dim: int = 0) -> Tensor:
     return stack(unbind(self), dim)
 
 
-attach("stack", stack_rows)
+attach_method("stack", stack_rows)
