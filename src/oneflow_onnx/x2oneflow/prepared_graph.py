@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import defs, helper, numpy_helper
+from onnx import helper, numpy_helper
 
 from oneflow_onnx.declared_buffers import declared_buffers
 from oneflow_onnx.x2oneflow.attribute_types import check_attribute_types
@@ -293,11 +293,6 @@ class GraphPreparer:
 def opset_versions(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
     """Return the versions of operator sets by domain, ONNX's own under the empty name."""
     return {"" if o.domain == "ai.onnx" else o.domain: o.version for o in imports}
-
-
-def latest_opset() -> int:
-    """Return the newest operator set that the installed onnx knows."""
-    return defs.onnx_opset_version()
 
 
 def _text(value: bytes | str) -> str:
