@@ -125,7 +125,8 @@ def _interpolate(flat, sizes: list[int], along: list[list[tuple]], layout: _Layo
             element = position.astype(dtype)
             valid = (element >= 0) & (element < size)
             index = index * size + jnp.clip(element, 0, size - 1)
-            weight = jnp.where(valid, weight, 0)
+            # NaN stays. XLA makes a choice of a product with `valid`, which would lose it.
+            weight = jnp.where(valid | jnp.isnan(weight), weight, 0)
         values = layout.read(images, layout.stored(index))
         weight = jnp.expand_dims(layout.stored(weight), layout.channel_dim)
         terms.append(values * weight.astype(flat.dtype))

@@ -37,8 +37,11 @@ def at_most(x: Any, limit: Any) -> Any:
 
 
 def above(x: Any, limit: Any) -> Any:
-    """``max(x, limit)``; what equals the limit passes on no gradient."""
-    return jnp.where(x <= limit, limit, x)
+    """``max(x, limit)``; what equals the limit passes on no gradient, and NaN counts as the limit.
+
+    It is what C's ``x > limit ? x : limit`` gives in PyTorch's kernels.
+    """
+    return jnp.where(x > limit, x, limit)
 
 
 def below(x: Any, limit: Any) -> Any:

@@ -25,11 +25,6 @@ def _hinge(x):
     return kinks.at_least(x, 0)
 
 
-def _positive(x):
-    """``max(x, 0)`` whose gradient at 0 is 0; a difference of NaN counts as none, as in PyTorch."""
-    return jnp.where(x > 0, x, 0)
-
-
 def _softplus(x):
     return jnp.logaddexp(x, jnp.zeros((), x.dtype))
 
@@ -250,7 +245,7 @@ triplet_margin = primitive(
 def _multi_margin(x, target, margin, *weight, p: int):
     classes = x.shape[-1]
     label_scores = jnp.take_along_axis(x, target[..., None], -1, mode="clip")
-    losses = _positive(margin - label_scores + x) ** p
+    losses = kinks.above(margin - label_scores + x, 0) ** p
     if weight:
         losses = losses * jnp.take(weight[0], target, mode="clip")[..., None]
     others = lax.broadcasted_iota(target.dtype, x.shape, x.ndim - 1) != target[..., None]
@@ -284,7 +279,7 @@ def _multilabel_margin(x, target):
     labels = jnp.where(valid, target, 0)
     is_label = jnp.any((labels[..., None] == jnp.arange(classes)) & valid[..., None], -2)
     label_scores = jnp.take_along_axis(x, labels, -1, mode="clip")
-    losses = _positive(1 - (label_scores[..., :, None] - x[..., None, :]))
+    losses = kinks.above(1 - (label_scores[..., :, None] - x[..., None, :]), 0)
     pairs = valid[..., :, None] & ~is_label[..., None, :]
     return quotient(jnp.sum(jnp.where(pairs, losses, 0), (-2, -1)), classes)
 
