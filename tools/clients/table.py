@@ -14,27 +14,40 @@ _BEGIN, _END = "<!-- table -->\n", "<!-- end of table -->\n"
 
 
 def write_table(clients: Iterable[Client], results: Results, page: Path = PAGE) -> None:
-    """Write the results between two marks of the page."""
+    """Write the results between two marks of the page.
+
+    A run without a result keeps its line: whoever runs one client has no results of the others.
+    """
     before, _, rest = page.read_text().partition(_BEGIN)
-    _, _, after = rest.partition(_END)
+    table, _, after = rest.partition(_END)
     lines = [f"Written by `make clients` on {time.strftime('%Y-%m-%d')}.", ""]
     for client in clients:
-        lines += _lines(client, results)
+        _, _, section = table.partition(_heading(client))
+        lines += _lines(client, results, section.partition("### ")[0].splitlines())
     page.write_text(before + _BEGIN + "\n".join(lines) + "\n" + _END + after)
 
 
-def _lines(client: Client, results: Results) -> list[str]:
-    link = f"[{client.name}]({client.repository})"
-    lines = [f"### {link}, commit `{client.commit[:8]}`", ""]
+def _heading(client: Client) -> str:
+    return f"### [{client.name}]({client.repository}), commit `{client.commit[:8]}`"
+
+
+def _lines(client: Client, results: Results, before: list[str]) -> list[str]:
+    lines = [_heading(client), ""]
     if client.edits:
         edits = [f"`{e.file}`: `{_short(e.old)}` → `{_short(e.new)}`" for e in client.edits]
         lines += [f"Edits: {'; '.join(edits)}.", ""]
     lines += ["| run | processes | result | seconds |", "| --- | --- | --- | --- |"]
     for run in client.runs:
         result = results.get(run)
-        outcome, seconds = ("not run", "") if result is None else (result.outcome, result.seconds)
+        start = f"| {run.name} | {run.ranks} | "
+        if result is None:
+            lines.append(
+                next((line for line in before if line.startswith(start)), f"{start}not run | |")
+            )
+            continue
+        outcome, seconds = result.outcome, result.seconds
         compared = f", losses of {run.equals}" if run.equals and outcome == PASSED else ""
-        lines.append(f"| {run.name} | {run.ranks} | {outcome}{compared} | {seconds} |")
+        lines.append(f"{start}{outcome}{compared} | {seconds} |")
     return [*lines, ""]
 
 
