@@ -8,9 +8,12 @@ from tools.clients.table import write_table
 
 
 def test_runs_without_a_result_keep_their_lines(tmp_path: Path) -> None:
-    runs = tuple(Run("libai", name, f"run {name}") for name in ("first", "second", "new"))
+    names = ("first", "second", "new")
+    runs, others = (
+        tuple(Run(client, name, f"run {name}") for name in names) for client in ("libai", "models")
+    )
     client = Client("libai", "https://example.org/libai", "0123456789", (), (), (), "", {}, runs)
-    other = Client("models", "https://example.org/models", "abcdef0123", (), (), (), "", {}, runs)
+    other = Client("models", "https://example.org/models", "abcdef0123", (), (), (), "", {}, others)
     page = tmp_path / "clients.md"
     page.write_text("Text.\n<!-- table -->\n<!-- end of table -->\nMore.\n")
     results = Results(tmp_path / "results.jsonl")
