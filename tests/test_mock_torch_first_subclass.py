@@ -220,6 +220,9 @@ z = y.as_subclass(Logged)
 z + 1, 1 - z, x.mul(z), z[0], -z, z.abs()
 print()
 print(type(x.mul(z)).__name__, type(x + y).__name__, type(x.add(y)).__name__)
+import oneflow, pickle
+named = (oneflow.neg_, torch.neg_, torch.Tensor.neg_, oneflow.add, torch.add, torch.Tensor.add)
+print(all(pickle.loads(pickle.dumps(function)) is function for function in named))
 """
 
 
@@ -235,4 +238,5 @@ def test_methods_of_tensors_ask():
         "unsupported operand type(s) for -",
         "add __rsub__ mul __getitem__ neg abs ",
         "mul Logged Tensor Tensor",
+        "True",
     ], done.stderr

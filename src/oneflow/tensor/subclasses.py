@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from types import CodeType, FunctionType
@@ -142,7 +143,11 @@ def enable_overrides() -> None:
     }
     for name, method in methods.items():
         _enable_method(name, method, methods)
+        method.__module__, method.__qualname__ = Tensor.__module__, f"Tensor.{name}"
         setattr(Tensor, name, method)
+        original: Any = vars(method)["__wrapped__"]
+        if original.__qualname__ == f"Tensor.{name}" and hasattr(sys.modules["oneflow"], name):
+            original.__module__, original.__qualname__ = "oneflow", name  # for pickle
 
 
 def _overridden_members() -> list[tuple[str, Any]]:
