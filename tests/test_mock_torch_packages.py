@@ -102,6 +102,20 @@ def test_names_of_the_caller_change_with_their_package(packages):
     )
 
 
+def test_a_package_that_cannot_be_imported_changes_nothing(packages):
+    (packages / "layers_pkg" / "__init__.py").write_text(
+        "import torch\nif torch.__package__ == 'oneflow':\n    raise RuntimeError('for PyTorch')\n"
+    )
+    names = {"__name__": "program", "mock_torch": mock_torch}
+    exec("import layers_pkg", names)
+    with pytest.raises(RuntimeError, match="for PyTorch"):
+        exec("mock_torch.enable(lazy=True, main_pkg='layers_pkg')", names)
+    assert not _importer.enable
+    assert sys.modules["layers_pkg"] is names["layers_pkg"]
+    with mock_torch.enable():
+        assert not hasattr(importlib.import_module("torch"), "no_such_name")
+
+
 def test_converters_ask_the_importer_what_was_imported(packages):
     assert not _importer.enable
     with mock_torch.enable(main_pkg="layers_pkg"):

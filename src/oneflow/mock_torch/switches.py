@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -14,19 +14,20 @@ from oneflow.mock_torch.dependents import dependents
 from oneflow.mock_torch.importer import IMPORTER
 
 
-def _replace_modules(names: dict[str, Any]) -> dict[str, tuple[ModuleType, ModuleType]]:
+def _replace_modules(
+    names: dict[str, Any], changes: dict[str, tuple[ModuleType, ModuleType]]
+) -> None:
     """Let those of a module's names that are exchanged modules mean what an import finds now.
 
-    Returns:
-        What the names meant before, and what they mean now.
+    Args:
+        names: the names of the module.
+        changes: gets what the names meant before, and what they mean now.
     """
-    changes = {}
     for name, module in list(names.items()):
         if isinstance(module, ModuleType) and IMPORTER.is_exchanged(module.__name__):
             with contextlib.suppress(ImportError):
                 names[name] = importlib.import_module(module.__name__)
                 changes[name] = module, names[name]
-    return changes
 
 
 def _exchange(modules: Mapping[str, str], before: dict[str, ModuleType | None]) -> None:
@@ -45,13 +46,24 @@ class _Switch:
     _enabled: bool
 
     def __init__(self) -> None:
-        self._change(sys._getframe(1).f_globals)
+        with self._undone_by_errors():
+            self._change(sys._getframe(1).f_globals)
+
+    @contextlib.contextmanager
+    def _undone_by_errors(self) -> Iterator[None]:
+        """Take the change back if the code of a package that is imported raises an error."""
+        try:
+            yield
+        except BaseException:
+            self.__exit__()
+            raise
 
     def _change(self, names: dict[str, Any]) -> None:
         """Make the change, also for global names of the caller."""
         self._before = IMPORTER.switch(self._enabled)
         self._names = names
-        self._changes = _replace_modules(names)
+        self._changes: dict[str, tuple[ModuleType, ModuleType]] = {}
+        _replace_modules(names, self._changes)
 
     def __enter__(self) -> None:
         """The change was made when this was called."""
@@ -85,7 +97,8 @@ class enable(_Switch):
         required_dependencies: further distributions whose dependents are held twice.
 
     Raises:
-        ImportError: one of those modules cannot be imported; then nothing changes.
+        ImportError: one of those modules cannot be imported; then nothing changes, as when a
+            package raises another error.
 
     Example:
         >>> import oneflow as flow
@@ -116,14 +129,11 @@ class enable(_Switch):
             IMPORTER.exchange(dependents(main_pkg, libraries))
         self._options = IMPORTER.lazy, IMPORTER.verbose
         self._enabled = not MOCK_TORCH_DISABLED.read_bool()
-        IMPORTER.choose(lazy, verbose)
-        self._change(sys._getframe(1).f_globals)
         self._exchanged: dict[str, ModuleType | None] = {}
-        try:
+        IMPORTER.choose(lazy, verbose)
+        with self._undone_by_errors():
+            self._change(sys._getframe(1).f_globals)
             _exchange(extra_dict or {} if self._enabled else {}, self._exchanged)
-        except BaseException:
-            self.__exit__()
-            raise
 
     def __exit__(self, *exception: object) -> None:
         super().__exit__(*exception)
