@@ -4,6 +4,7 @@ import importlib
 import subprocess
 import sys
 import textwrap
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,11 +20,16 @@ PACKAGES = {
     "layers_pkg": "import torch\nclass Layer(torch.nn.Linear):\n    pass\n",
     "model_pkg": "import torch\nimport layers_pkg, plain_pkg\nlayer = layers_pkg.Layer(2, 2)\n",
     "plain_pkg": "value = object()\n",
+    # None of these holds a module of PyTorch.
+    "class_pkg": "from torch.nn import Linear\nclass Layer(Linear):\n    pass\n",
+    "user_pkg": "from class_pkg import Layer\nlayer = Layer(2, 2)\n",
 }
 REQUIREMENTS = {
     "layers_pkg": ["torch>=2"],
     "model_pkg": ["plain.pkg", "Layers_Pkg[extra]; extra == 'all'"],
     "plain_pkg": [],
+    "class_pkg": ["torch"],
+    "user_pkg": ["class.pkg"],
 }
 
 
@@ -73,6 +79,49 @@ def test_a_package_is_held_for_each_pytorch(packages):
         assert importlib.import_module("model_pkg") is ours
         with mock_torch.disable():
             assert importlib.import_module("model_pkg") is theirs
+
+
+def test_packages_that_hold_classes_and_objects_alone(packages):
+    theirs = importlib.import_module("user_pkg")
+    with mock_torch.enable(main_pkg="user_pkg"):
+        ours = importlib.import_module("user_pkg")
+    assert isinstance(ours.layer, flow.nn.Linear)
+    assert isinstance(theirs.layer, torch.nn.Linear)
+    assert importlib.import_module("user_pkg") is theirs
+
+
+def test_distributions_that_are_called_otherwise_than_their_packages(packages):
+    (packages / "class_pkg-1.0.dist-info").rename(packages / "open_class_torch-1.0.dist-info")
+    information = packages / "open_class_torch-1.0.dist-info"
+    information.joinpath("METADATA").write_text(
+        "Metadata-Version: 2.1\nName: open-class-torch\nVersion: 1.0\nRequires-Dist: torch\n"
+    )
+    information.joinpath("RECORD").write_text("class_pkg/__init__.py,,\n")
+    metadata = packages / "user_pkg-1.0.dist-info" / "METADATA"
+    metadata.write_text(metadata.read_text().replace("class.pkg", "open_class.torch"))
+    importlib.invalidate_caches()
+    assert dependents("user_pkg") == {"user_pkg", "class_pkg"}
+
+
+def test_extension_modules_are_held_once(packages, monkeypatch):
+    extension = types.ModuleType("layers_pkg.fast")
+    extension.__loader__ = importlib.machinery.ExtensionFileLoader("layers_pkg.fast", "fast.so")
+    (packages / "layers_pkg" / "__init__.py").write_text(
+        "import torch\nimport layers_pkg.fast\nfast_one = layers_pkg.fast\n"
+    )
+    monkeypatch.setitem(sys.modules, "layers_pkg.fast", extension)
+    with mock_torch.enable(main_pkg="layers_pkg"):
+        ours = importlib.import_module("layers_pkg")
+    theirs = importlib.import_module("layers_pkg")
+    assert ours is not theirs
+    assert ours.fast_one is theirs.fast_one is extension
+
+
+@pytest.mark.parametrize("name", ["", "diffusers.models", ["diffusers"]])
+def test_names_that_are_no_packages_are_refused(name):
+    with pytest.raises((ValueError, TypeError), match="main_pkg"):
+        mock_torch.enable(main_pkg=name)
+    assert not _importer.enable
 
 
 def test_a_package_that_was_imported_for_oneflow_first(packages):

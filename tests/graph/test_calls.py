@@ -7,7 +7,7 @@ import dataclasses
 import pickle
 import warnings
 from collections import OrderedDict, defaultdict
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -127,14 +127,81 @@ def test_dataclasses():
         assert result.sample.tolist() == result["sample"].tolist() == [2.0]
 
 
-def test_dataclasses_of_saved_graphs_are_dicts(tmp_path):
-    graph = graph_of(lambda x: _Batch(x, [x + 1]))
-    graph(flow.ones(1))
+CONTAINERS = {
+    "tensor": lambda x: x,
+    "tuple": lambda x: (x,),
+    "list": lambda x: [x],
+    "dict": lambda x: {"key": x},
+    "dict of lists": lambda x: {"key": [x]},
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"eq": False}, {"frozen": True}, {"unsafe_hash": True}, {"slots": True}],
+    ids=str,
+)
+def test_tensors_of_dataclasses_are_read_in_each_call(options, container):
+    kind = dataclasses.make_dataclass("Batch", [("content", Any), ("name", str, "a")], **options)
+    contain = CONTAINERS[container]
+
+    def content(batch):
+        value = batch.content
+        while not isinstance(value, flow.Tensor):
+            value = value["key"] if isinstance(value, dict) else value[0]
+        return value
+
+    graph = graph_of(lambda batch: kind(contain(content(batch) * 2)))
+    x = flow.ones(2)
+    batch = kind(contain(x))
+    for number in (1.0, 5.0, 7.0):
+        x.fill_(number)
+        result = graph(batch)
+        assert type(result) is kind
+        assert result.name == "a"
+        assert content(result).tolist() == [2 * number] * 2
+    assert content(graph(kind(contain(flow.zeros(2))))).tolist() == [0.0, 0.0]
+    assert len(graph._steps) == 1
+
+
+def test_dataclasses_are_not_computed_again():
+    @dataclasses.dataclass
+    class Doubled:
+        x: flow.Tensor
+        sum: flow.Tensor = dataclasses.field(init=False)
+        start: dataclasses.InitVar[float] = 0.0
+
+        def __post_init__(self, start):
+            self.x = self.x * 2
+            self.sum = self.x.sum() + start
+
+    def build(batch):
+        batch.later = batch.sum + 1
+        return batch
+
+    result = graph_of(build)(Doubled(flow.ones(2), start=1.0))
+    assert result.x.tolist() == [2.0, 2.0]
+    assert (result.sum.item(), result.later.item()) == (5.0, 6.0)
+
+
+def test_dicts_with_attributes_beside_their_items_are_refused():
+    batch = _DictOutput(flow.ones(1))
+    batch.other = flow.ones(1)
+    with pytest.raises(TypeError, match="is a _DictOutput"):
+        graph_of(lambda x: x)(batch)
+
+
+def test_results_of_saved_graphs_are_dicts_for_dataclasses(tmp_path):
+    graph = graph_of(lambda batch: _Batch(batch.images, [batch.images + 1]))
+    graph(_FrozenBatch(flow.ones(1)))
     flow.save(graph, tmp_path / "graph")
-    result = flow.load(tmp_path / "graph")(flow.ones(1))
-    assert type(result) is dict
-    assert result["masks"][0].tolist() == [2.0]
-    assert result["scale"] == 2.0
+    loaded = flow.load(tmp_path / "graph")
+    for batch in (_FrozenBatch(flow.ones(1)), {"images": flow.ones(1)}):
+        result = loaded(batch)
+        assert type(result) is dict
+        assert result["masks"][0].tolist() == [2.0]
+        assert result["scale"] == 2.0
 
 
 def test_an_argument_given_twice_is_still_two_arguments():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, MappingView
 from typing import Any, NamedTuple
 
+from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -59,17 +60,17 @@ def tree_flatten(value: Any, tensors: list[Tensor], where: str) -> Any:
     if isinstance(value, Tensor):
         tensors.append(value)
         return TENSOR
-    if isinstance(value, dict):
+    if isinstance(value, dict) and not _attributes_beside_items(value):
         items = [tree_flatten(item, tensors, f"{where}[{key!r}]") for key, item in value.items()]
         default = value.default_factory if isinstance(value, defaultdict) else None
         return TreeContainer(type(value), tuple(value), tuple(items), default)
     if isinstance(value, list | tuple):
         items = [tree_flatten(item, tensors, f"{where}[{i}]") for i, item in enumerate(value)]
         return TreeContainer(type(value), (), tuple(items))
-    if _has_fields(value) and not _is_constant(value):
-        fields = [field.name for field in dataclasses.fields(value) if field.init]
-        items = [tree_flatten(getattr(value, name), tensors, f"{where}.{name}") for name in fields]
-        return TreeContainer(type(value), tuple(fields), tuple(items))
+    if _has_fields(value) and not isinstance(value, dict) and not _is_constant(value):
+        attributes = _attributes(value)
+        items = [tree_flatten(x, tensors, f"{where}.{name}") for name, x in attributes.items()]
+        return TreeContainer(type(value), tuple(attributes), tuple(items))
     if isinstance(value, _PLAIN) or _is_constant(value):
         return TreeConstant(type(value), value)
     raise TypeError(
@@ -81,6 +82,21 @@ def tree_flatten(value: Any, tensors: list[Tensor], where: str) -> Any:
 def _has_fields(value: Any) -> bool:
     """Return true for an object of a dataclass."""
     return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Return the attributes of an object: those in its dictionary, and fields that have slots."""
+    fields = [field.name for field in dataclasses.fields(value)] if _has_fields(value) else []
+    own = {name: getattr(value, name) for name in fields if hasattr(value, name)}
+    return {**own, **getattr(value, "__dict__", {})}
+
+
+def _attributes_beside_items(value: dict[Any, Any]) -> bool:
+    """Return true if a dict is an object of a dataclass, and its items are not all that it has."""
+    if not _has_fields(value):
+        return False
+    attributes = _attributes(value)
+    return any(x is not None and x is not value.get(name) for name, x in attributes.items())
 
 
 def flatten_call(
@@ -100,13 +116,29 @@ def flatten_call(
 
 def _is_constant(value: Any) -> bool:
     """Return true if an object is the same in every call: neither an iterator nor with tensors."""
-    if getattr(type(value), "__hash__", None) is None or isinstance(value, Iterator | MappingView):
+    if isinstance(value, Iterator | MappingView) or not _is_hashable(value):
         return False
-    if _has_fields(value):
-        attributes = [getattr(value, field.name, None) for field in dataclasses.fields(value)]
-    else:
-        attributes = list(getattr(value, "__dict__", {}).values())
-    return not any(isinstance(attribute, Tensor) for attribute in attributes)
+    # A module is one whose parameters change by themselves.
+    return isinstance(value, Module) or not _holds_tensor(list(_attributes(value).values()))
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _holds_tensor(value: Any) -> bool:
+    """Return true for a tensor, and for lists, tuples, sets, dicts and dataclasses with one."""
+    if isinstance(value, Tensor):
+        return True
+    if isinstance(value, dict):
+        return any(map(_holds_tensor, value.values()))
+    if isinstance(value, list | tuple | set | frozenset):
+        return any(map(_holds_tensor, value))
+    return _has_fields(value) and any(map(_holds_tensor, _attributes(value).values()))
 
 
 def tree_unflatten(structure: Any, tensors: Iterator[Tensor]) -> Any:
@@ -116,8 +148,8 @@ def tree_unflatten(structure: Any, tensors: Iterator[Tensor]) -> Any:
     if isinstance(structure, TreeConstant):
         return structure.value
     items = [tree_unflatten(item, tensors) for item in structure.items]
-    if dataclasses.is_dataclass(structure.kind):  # some of them are dicts, too
-        return structure.kind(**dict(zip(structure.keys, items, strict=True)))
+    if dataclasses.is_dataclass(structure.kind):
+        return _new_object(structure, items)
     if issubclass(structure.kind, dict):
         return _new_dict(structure, items)
     if hasattr(structure.kind, "_fields"):  # a named tuple
@@ -141,6 +173,24 @@ def leaf_paths(structure: Any) -> Iterator[tuple[Any, ...]]:
         for key, item in zip(keys, structure.items, strict=True):
             for path in leaf_paths(item):
                 yield (key, *path)
+
+
+def _new_object(structure: TreeContainer, items: list) -> Any:
+    """Return an object of a dataclass with the attributes of another.
+
+    Its constructor is not called, which may compute attributes from others.
+    """
+    new = structure.kind.__new__(structure.kind)
+    attributes = dict(zip(structure.keys, items, strict=True))
+    if isinstance(new, dict):  # with fields that are its items, or None
+        base = OrderedDict if isinstance(new, OrderedDict) else dict
+        for key, item in attributes.items():
+            base.__setitem__(new, key, item)
+        fields = [field.name for field in dataclasses.fields(structure.kind)]
+        attributes = {name: attributes.get(name) for name in fields}
+    for name, attribute in attributes.items():
+        object.__setattr__(new, name, attribute)
+    return new
 
 
 def _new_dict(structure: TreeContainer, items: list) -> Any:
@@ -175,8 +225,8 @@ def _collect(value: Any, tensors: list[Tensor]) -> None:
         for item in value:
             _collect(item, tensors)
     elif _has_fields(value) and not _is_constant(value):
-        for field in dataclasses.fields(value):
-            _collect(getattr(value, field.name, None), tensors)
+        for attribute in _attributes(value).values():
+            _collect(attribute, tensors)
 
 
 def plain_key(args: tuple[Any, ...]) -> tuple[Any, ...] | None:

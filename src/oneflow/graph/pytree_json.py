@@ -24,10 +24,22 @@ def tree_to_json(structure: Any) -> Any:
         if structure.kind.__name__ not in _PLAIN:
             raise RuntimeError(f"a {structure.kind.__name__} cannot be saved in a graph")
         return ["value", structure.kind.__name__, structure.value]
-    kinds = (name for name, base in _KINDS.items() if issubclass(structure.kind, base))
-    kind = next(kinds, "dict")  # that of a dataclass
+    kind = _kind_of(structure)
     keys = [tree_to_json(TreeConstant(type(key), key)) for key in structure.keys]
     return [kind, keys, [tree_to_json(item) for item in structure.items]]
+
+
+def _kind_of(structure: TreeContainer) -> str:
+    kinds = (name for name, base in _KINDS.items() if issubclass(structure.kind, base))
+    return next(kinds, "dict")  # that of a dataclass
+
+
+def plain_tree(structure: Any) -> Any:
+    """Return the structure with the kinds of containers that a file has."""
+    if not isinstance(structure, TreeContainer):
+        return structure
+    items = tuple(plain_tree(item) for item in structure.items)
+    return TreeContainer(_KINDS[_kind_of(structure)], structure.keys, items)
 
 
 def tree_from_json(data: Any) -> Any:

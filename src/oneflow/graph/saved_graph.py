@@ -21,7 +21,7 @@ from oneflow.compiler.export import ImportedProgram
 from oneflow.compiler.failed_flag import CheckResults
 from oneflow.graph.program_consistency import collective_runner
 from oneflow.graph.pytree import count_leaves, flatten_call, tree_unflatten
-from oneflow.graph.pytree_json import tree_from_json
+from oneflow.graph.pytree_json import plain_tree, tree_from_json
 from oneflow.graph.save_graph import (
     WEIGHTS,
     WEIGHTS_IN_PARTS,
@@ -113,7 +113,9 @@ class SavedGraph:
         tensors: list[Tensor] = []
         structure = flatten_call(args, kwargs, tensors, self.name)
         specs = tuple(tensor._value.spec for tensor in tensors)
-        step = self._steps.get((structure, specs))
+        step = self._steps.get((structure, specs)) or self._steps.get(
+            (plain_tree(structure), specs)
+        )
         if step is None:
             signatures = "; ".join(
                 ", ".join(map(repr, saved_specs)) for _, saved_specs in self._steps

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Iterator, Sequence, Set as AbstractSet
+from collections.abc import Callable, Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ExtensionFileLoader, ModuleSpec
+from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +19,12 @@ from oneflow.base.failed_imports import failed_import
 from oneflow.base.process_settings import inherit
 from oneflow.base.program_name import ONEFLOW, PYTORCH, program_name, set_program_name
 from oneflow.base.suggestions import UnknownAttributeError
+from oneflow.mock_torch.dependents import (
+    extensions_in,
+    home_of,
+    modules_on_pytorch,
+    package_of,
+)
 from oneflow.mock_torch.foreign_classes import watch_class_statements
 from oneflow.mock_torch.modules import MODULE_IN_PLACE
 from oneflow.mock_torch.paths import ALIASES
@@ -37,6 +43,7 @@ _NEVER_OVERRIDDEN = (
 )
 # The other package that comes with PyTorch, and where it is.
 _FUNCTORCH, _FUNCTORCH_HERE = "functorch", "oneflow.mock_torch.functorch"
+PYTORCH_PACKAGES = ("torch", _FUNCTORCH)
 
 
 class MissingNameError(UnknownAttributeError, NotImplementedError):
@@ -121,44 +128,25 @@ def _is_oneflow(module: ModuleType) -> bool:
     return module.__name__.startswith("oneflow.")
 
 
-def package_of(name: str) -> str:
-    """Return the outermost package of a module."""
-    return name.partition(".")[0]
-
-
 def is_of_pytorch(name: str) -> bool:
     """True for the names of PyTorch's modules."""
-    return package_of(name) in ("torch", _FUNCTORCH)
+    return package_of(name) in PYTORCH_PACKAGES
 
 
-def modules_on_pytorch(packages: AbstractSet[str], ours: bool) -> list[str]:
-    """Return the names of the modules of those packages that refer to PyTorch.
-
-    Extension modules are left out: many cannot be imported twice.
+def _is_pytorch(ours: bool) -> Callable[[Any], bool]:
+    """Return a test if an object is PyTorch's, by its module or that of its class.
 
     Args:
-        packages: names of packages.
-        ours: True: to what `oneflow` is found under; False: to PyTorch itself.
+        ours: True: what `oneflow` stands for; False: what is PyTorch's own.
     """
-    modules = [
-        (name, module) for name, module in sys.modules.items() if package_of(name) in packages
-    ]
-    affected = {
-        package_of(name)
-        for name, module in modules
-        if any(
-            isinstance(value, ModuleType)
-            and is_of_pytorch(value.__name__)
-            and isinstance(value, ModuleWrapper) == ours
-            for value in list(getattr(module, "__dict__", {}).values())
-        )
-    }
-    return [
-        name
-        for name, module in modules
-        if package_of(name) in affected
-        and not isinstance(getattr(module, "__loader__", None), ExtensionFileLoader)
-    ]
+
+    def test(value: Any) -> bool:
+        if isinstance(value, ModuleType):
+            return is_of_pytorch(value.__name__) and isinstance(value, ModuleWrapper) == ours
+        home = package_of(home_of(value))
+        return home == "oneflow" if ours else home in PYTORCH_PACKAGES
+
+    return test
 
 
 class Setting(NamedTuple):
@@ -230,22 +218,34 @@ class OneflowImporter(MetaPathFinder, Loader):
     def _find_user(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
     ) -> ModuleSpec | None:
-        """Find a module that is imported while the importer is disabled, but in the parent was not.
+        """Find a module that another finder finds, too, and that needs something around it.
 
-        A worker process may import late what a block of its parent imported.
+        Extension modules of a package that is held twice stay when it is imported again. A worker
+        process may import late, while the importer is disabled, what a block of its parent did.
         """
         if self.enabled:
             self._users.add(fullname)
             self.recent.append(fullname)
+        if package_of(fullname) in self._packages:
+            extensions = extensions_in(fullname)
+            spec = self._find_elsewhere(fullname, path, target) if extensions else None
+            if spec is not None and spec.loader is not None:
+                spec.loader = _LoaderOfParent(spec.loader, extensions)
+            return spec
+        if self.enabled or fullname not in self._users:
             return None
-        if fullname not in self._users or package_of(fullname) in self._packages:
-            return None
+        spec = self._find_elsewhere(fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _EnabledLoader(spec.loader)
+        return spec
+
+    def _find_elsewhere(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
+    ) -> ModuleSpec | None:
         for finder in sys.meta_path:
             find = getattr(finder, "find_spec", None)
             spec = None if finder is self or find is None else find(fullname, path, target)
             if spec is not None:
-                if spec.loader is not None:
-                    spec.loader = _EnabledLoader(spec.loader)
                 return spec
         return None
 
@@ -294,8 +294,10 @@ class OneflowImporter(MetaPathFinder, Loader):
         """
         new = packages - self._packages
         self._packages |= new
-        for name in modules_on_pytorch(new, ours=not self.enabled):
-            self._others[name] = sys.modules.pop(name)
+        ours = not self.enabled
+        for name in modules_on_pytorch(new, _is_pytorch(ours)):
+            if (name in self._users) == ours:
+                self._others[name] = sys.modules.pop(name)
 
     def is_exchanged(self, name: str) -> bool:
         """True if a module changes with the meaning of ``import torch``."""
@@ -306,7 +308,7 @@ class OneflowImporter(MetaPathFinder, Loader):
         before = self.enabled
         if enabled != before:
             names = [name for name in sys.modules if is_of_pytorch(name)]
-            names += modules_on_pytorch(self._packages, ours=before)
+            names += modules_on_pytorch(self._packages, _is_pytorch(before))
             modules = {name: sys.modules.pop(name) for name in names}
             sys.modules.update(self._others)
             self._others = modules
@@ -334,6 +336,18 @@ class _EnabledLoader(Loader):
             self._loader.exec_module(module)
         finally:
             IMPORTER.switch(before)
+
+
+class _LoaderOfParent(_EnabledLoader):
+    """Runs a package some of whose modules are there already."""
+
+    def __init__(self, loader: Any, extensions: dict[str, ModuleType]) -> None:
+        super().__init__(loader)
+        self._extensions = extensions
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module).update(self._extensions)
+        self._loader.exec_module(module)
 
 
 class PyTorchDistribution(Distribution):

@@ -92,11 +92,14 @@ class enable(_Switch):
         extra_dict: modules to import in place of others, by the others' names.
         main_pkg: a package that is held twice from now on, once for each meaning: while this is
             enabled, an import finds one that computes by `oneflow`, and else the one that computes
-            by PyTorch. So do those of the packages it requires that require PyTorch, too.
-        mock_version: for programs of OneFlow; libraries find PyTorch's version in any case.
+            by PyTorch. So are those of the packages it requires that require PyTorch, too. What
+            such a package imports within its functions is found as the meaning is when they run.
+        mock_version: accepted; has no effect: libraries find PyTorch's version in any case.
         required_dependencies: further distributions whose dependents are held twice.
 
     Raises:
+        ValueError: `main_pkg` is no name of a package.
+        TypeError: it is no text, or `required_dependencies` is one.
         ImportError: one of those modules cannot be imported; then nothing changes, as when a
             package raises another error.
 
@@ -124,11 +127,16 @@ class enable(_Switch):
         mock_version: bool | None = None,
         required_dependencies: Sequence[str] = (),
     ) -> None:
-        if main_pkg is not None:
+        self._enabled = not MOCK_TORCH_DISABLED.read_bool()
+        if not isinstance(main_pkg, str | None) or isinstance(required_dependencies, str):
+            raise TypeError(
+                "`main_pkg` must be the name of a package and `required_dependencies` a list of "
+                f"names, got {main_pkg!r} and {required_dependencies!r}"
+            )
+        if main_pkg is not None and self._enabled:
             libraries = ("torch", *(extra_dict or {}), *required_dependencies)
             IMPORTER.exchange(dependents(main_pkg, libraries))
         self._options = IMPORTER.lazy, IMPORTER.verbose
-        self._enabled = not MOCK_TORCH_DISABLED.read_bool()
         self._exchanged: dict[str, ModuleType | None] = {}
         IMPORTER.choose(lazy, verbose)
         with self._undone_by_errors():
