@@ -41,6 +41,16 @@ def refuses(function: Callable[..., Any], name: str, *args: Any, **kwargs: Any) 
     return False
 
 
+def takes_no_more(function: Callable[..., Any], *args: Any) -> bool:
+    try:
+        function(*args)
+    except TypeError as error:
+        return "positional argument" in str(error)
+    except Exception:
+        return False
+    return False
+
+
 def problems_of(path: str, function: Callable[..., Any], *first: Any) -> Iterator[str]:
     for place, parameter in flags_of(function):
         name = parameter.name
@@ -52,7 +62,9 @@ def problems_of(path: str, function: Callable[..., Any], *first: Any) -> Iterato
             before = (*first, *[None] * (place - len(first)))
             if not refuses(function, name, *before, "no"):
                 yield f"{path} with 'no' for {name}"
-            if not refuses(function, name, *before, "no", None):
+            if not refuses(function, name, *before, "no", None) and not takes_no_more(
+                function, *before, "no", None
+            ):
                 yield f"{path} with 'no' for {name}, and more behind it"
 
 
@@ -111,6 +123,21 @@ LAYERS: dict[str, Callable[[], Any]] = {
     "Parameter": lambda: nn.Parameter(X, requires_grad="no"),
     "Module": lambda: nn.Linear(2, 2).requires_grad_("no"),
 }
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda flag: nn.MaxPool2d(2, ceil_mode=flag),
+        lambda flag: nn.AvgPool2d(2, ceil_mode=flag),
+        lambda flag: nn.LSTM(2, 2, bidirectional=flag),
+        lambda flag: nn.Embedding(2, 2, sparse=flag),
+    ],
+    ids=["MaxPool2d", "AvgPool2d", "LSTM", "Embedding"],
+)
+def test_errors_name_the_layer(make: Callable[[Any], Any]) -> None:
+    with pytest.raises(TypeError, match=rf"^{type(make(False)).__name__}\(\): argument"):
+        make("no")
 
 
 @pytest.mark.parametrize("name", LAYERS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -16,6 +17,10 @@ NUMBERS = [-1, -129, -300, 128, 255, 255.5, 256, 300.0, 2**31, 2**63, -(2**63), 
 
 def zeros(f: Any, dtype: Any, *shape: int) -> Any:
     return f.zeros(shape, dtype=dtype)
+
+
+def ones(f: Any, dtype: Any, *shape: int) -> Any:
+    return f.ones(shape, dtype=dtype)
 
 
 def written(f: Any, dtype: Any, index: Callable[[Any], Any], number: float) -> Any:
@@ -46,6 +51,10 @@ CALLS: dict[str, Callable[[Any, Any, float], Any]] = {
     "where, first": lambda f, d, n: f.where(f.tensor([True, False]), n, zeros(f, d, 2)),
     "threshold": lambda f, d, n: f.nn.functional.threshold(zeros(f, d, 2), 1, n),
     "hardtanh": lambda f, d, n: f.nn.functional.hardtanh(zeros(f, d, 2), 0, n),
+    "add": lambda f, d, n: ones(f, d, 2).add(zeros(f, d, 2), alpha=n),
+    "sub": lambda f, d, n: ones(f, d, 2).sub(zeros(f, d, 2), alpha=n),
+    "addcmul": lambda f, d, n: ones(f, d, 2).addcmul(zeros(f, d, 2), zeros(f, d, 2), value=n),
+    "index_add": lambda f, d, n: ones(f, d, 2).index_add(0, f.tensor([0]), zeros(f, d, 1), alpha=n),
     "pad": lambda f, d, n: f.nn.functional.pad(zeros(f, d, 2), (0, 1), value=n),
     "pad_sequence": lambda f, d, n: f.nn.utils.rnn.pad_sequence(
         [zeros(f, d, 2), zeros(f, d, 1)], padding_value=n
@@ -64,7 +73,9 @@ def outcome(f: Any, call: Callable[..., Any], dtype: str, number: float) -> Any:
 def may_differ(name: str, dtype: str, number: float) -> bool:
     """True where PyTorch has a rule that holds for this function alone."""
     if dtype == "bool":
-        return name in ("linspace", "threshold") or number == 2**63
+        return name in ("linspace", "threshold", "addcmul") or number == 2**63
+    if name == "sub":
+        return number == -(2**63)  # which is negated
     if name == "hardtanh":
         return number == 255.5  # its fraction is cut off first
     if name.startswith("pad"):
@@ -84,6 +95,36 @@ def test_numbers_out_of_range_are_refused(name: str) -> None:
             if mine != theirs:
                 problems.append(f"{name} of {number} in {dtype}: {mine}, PyTorch {theirs}")
     assert not problems, "\n".join(problems)
+
+
+# Numbers of NumPy and tensors of one element are numbers, too.
+WRAPPED: dict[str, Callable[[Any], Any]] = {
+    "int64": lambda f: np.int64,
+    "float64": lambda f: np.float64,
+    "tensor": lambda f: f.tensor,
+}
+TAKE_TENSORS = ("threshold", "hardtanh", "pad")
+
+
+@pytest.mark.parametrize("kind", WRAPPED)
+@pytest.mark.parametrize("number", [3, 300, 2.5])
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32"])
+def test_wrapped_numbers_are_refused_likewise(kind: str, number: float, dtype: str) -> None:
+    def wrapped(name: str) -> Callable[..., Any]:
+        return lambda f, d, n: CALLS[name](f, d, WRAPPED[kind](f)(n))
+
+    names = TAKE_TENSORS if kind == "tensor" else ("x[0] =", "x[mask] =", "x[list] =")
+    problems = []
+    for name in names:
+        mine, theirs = (outcome(f, wrapped(name), dtype, number) for f in (flow, torch))
+        if mine != theirs:
+            problems.append(f"{name}: {mine}, PyTorch {theirs}")
+    assert not problems, "\n".join(problems)
+
+
+def test_pad_of_none_adds_zeros() -> None:
+    padded = flow.nn.functional.pad(flow.ones(1), (1, 1), "constant", None)
+    assert padded.tolist() == [0, 1, 0]
 
 
 def test_the_error_names_number_and_range() -> None:

@@ -55,12 +55,14 @@ def refuse_texts(name: str, flags: Flags, args: Sequence[Any], kwargs: Mapping[s
     Raises:
         TypeError: one is a text.
     """
-    for flag, place in flags.places.items():
-        if place < len(args) and isinstance(args[place], str):
-            _refuse(name, f"'{flag}' (position {place + 1})", args[place])
-    for keyword, value in kwargs.items():
-        if keyword in flags.keywords and isinstance(value, str):
-            _refuse(name, f"'{keyword}'", value)
+    if str in map(type, args):  # most calls have none
+        for flag, place in flags.places.items():
+            if place < len(args) and isinstance(args[place], str):
+                _refuse(name, f"'{flag}' (position {place + 1})", args[place])
+    if str in map(type, kwargs.values()):
+        for keyword, value in kwargs.items():
+            if keyword in flags.keywords and isinstance(value, str):
+                _refuse(name, f"'{keyword}'", value)
 
 
 def as_flag(name: str, argument: str, value: Any) -> bool:
@@ -77,16 +79,20 @@ def as_flag(name: str, argument: str, value: Any) -> bool:
 def refusing_texts(function: _Function) -> _Function:
     """Make a function or method refuse texts for its parameters that are annotated as bool.
 
-    Functions that `oneflow.functional.registry.function` declares do so by themselves.
+    Functions that `oneflow.functional.registry.function` declares do so by themselves. The errors
+    of a constructor name the class that is made.
     """
     positional = [name for name in parameters_of(function).positional if name != "self"]
     flags, first = flags_of(function, positional, {}, False)
     has_self = int(len(positional) < len(parameters_of(function).positional))
 
+    before = first + has_self
+    is_constructor = function.__name__ == "__init__"
+
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        if str in map(type, args[first + has_self :]) or str in map(type, kwargs.values()):
-            name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+        if kwargs or len(args) > before:
+            name = type(args[0]).__name__ if is_constructor else function.__name__
             refuse_texts(name, flags, args[has_self:], kwargs)
         return function(*args, **kwargs)
 

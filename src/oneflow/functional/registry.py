@@ -218,13 +218,14 @@ def _accept_keyword_aliases(
     ignored = options if "name" in parameter_names else [*options, "name"]
     put = functools.partial(put_out, fills=fills_out, is_creation=is_creation)
     flags, first_flag = flags_of(body, parameters.positional, rename, writes_back)
+    has_flags = bool(flags.keywords)
 
     @functools.wraps(body)
     def public(*args: Any, **kwargs: Any) -> Any:
         out = None
         if job_bodies:
             args = without_name(public, args)
-        if str in map(type, args[first_flag:]) or str in map(type, kwargs.values()):
+        if has_flags and (kwargs or len(args) > first_flag):
             refuse_texts(public.__name__, flags, args, kwargs)
         try:
             if keywords.issuperset(kwargs):

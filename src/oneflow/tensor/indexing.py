@@ -11,6 +11,8 @@ import operator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from oneflow.base import dtype as dt
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.base.shape import broadcast_shapes
@@ -409,6 +411,8 @@ def _aligned_mask(indices: list[tuple[int, Tensor]], ndim: int) -> Value:
 
 def _source(value: Any, spec: TensorSpec, exact: bool) -> Value:
     """The assigned value on the device and with the dtype of the target, which has `spec`."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if type(value) in (bool, int, float, complex):
         return filled_value(value, (), spec.dtype, spec.device)
     if not isinstance(value, Tensor):

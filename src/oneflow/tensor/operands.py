@@ -140,6 +140,20 @@ def as_element_of(tensor: Tensor, number: Any) -> Any:
     return int(number)
 
 
+def as_scalar_of(tensor: Tensor, number: Any) -> Any:
+    """Return a number, or a tensor of one element, as what an element of a tensor can be.
+
+    Beside floats a tensor stays one, so that nothing waits for its number.
+
+    Raises:
+        RuntimeError: it is out of the range of the tensor's integers.
+    """
+    dtype = tensor._value.spec.dtype
+    if isinstance(number, Tensor) and dtype.category >= Category.FLOAT:
+        return cast_to(number, dtype)
+    return as_element_of(tensor, as_number(number))
+
+
 def as_float(value: Any, name: str) -> float:
     """Return the number that an argument is given, as a Python float; texts are none."""
     if isinstance(value, str | bytes):

@@ -15,7 +15,7 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
-from oneflow.base.flags import refusing_texts
+from oneflow.base.flags import as_flag
 from oneflow.base.pytorch_warnings import warn_of_result_without_grad
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp
 from oneflow.base.shape import Size
@@ -155,9 +155,9 @@ class Tensor(WithState):
             READS.arrays.append(np.asarray(array))
         return array
 
-    @refusing_texts
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """A NumPy copy of the values; the tensor may require grad, whatever `force` says."""
+        as_flag("numpy", "force", force)
         return np.array(self._read())
 
     def item(self) -> int | float | bool:
@@ -219,7 +219,6 @@ class Tensor(WithState):
     def requires_grad(self, value: bool) -> None:
         self.requires_grad_(value)
 
-    @refusing_texts
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Ask for gradients of this leaf, or stop asking.
 
@@ -227,7 +226,7 @@ class Tensor(WithState):
             RuntimeError: the dtype has no gradients, or the tensor is not a leaf.
         """
         value = unwrap(self)
-        if bool(requires_grad) == (value.node is not None):
+        if as_flag("requires_grad_", "requires_grad", requires_grad) == (value.node is not None):
             return self
         if not requires_grad and not self.is_leaf:
             raise RuntimeError(

@@ -11,6 +11,7 @@ from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import attach, before_write, write_result
 from oneflow.tensor.operands import (
+    as_element_of,
     call_without_promotion,
     cast_to,
     promote_factor,
@@ -134,7 +135,8 @@ def _scaled_sum(primitive: Primitive, x: Any, y: Any, alpha: float) -> Tensor:
         )
     if alpha == 1:
         return call(primitive, x, y)
-    return call(p.add_scaled, x, y, alpha if primitive is p.add else -alpha)
+    tensor, factor = x if isinstance(x, Tensor) else y, alpha if primitive is p.add else -alpha
+    return call(p.add_scaled, x, y, as_element_of(tensor, factor))
 
 
 def multiply(x: Any, y: Any) -> Tensor:
@@ -279,7 +281,8 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
         >>> flow.addcmul(flow.zeros(2), flow.tensor([1.0, 2.0]), flow.tensor([3.0, 4.0]), value=2)
         tensor([ 6., 16.], dtype=oneflow.float32)
     """
-    return call(p.add_product, *promote_operands((input, tensor1, tensor2)), value)
+    input, tensor1, tensor2 = promote_operands((input, tensor1, tensor2))
+    return call(p.add_product, input, tensor1, tensor2, as_element_of(input, value))
 
 
 @function(inplace=True)

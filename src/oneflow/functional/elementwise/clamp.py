@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast, overload
 
 from oneflow.base import dtype as dt
+from oneflow.base.dtype import Category
 from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.functional.elementwise.arithmetic import binary, ordering, require_order
 from oneflow.functional.index.search import nonzero
@@ -113,15 +114,16 @@ def clamp(
     require_tensor(input, "clamp")
     if min is None and max is None:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
-    limits = [limit for limit in (min, max) if limit is not None]
-    require_order("clamp", input, *limits)
-    input, *limits = promote_operands((input, *limits))
-    limits = [as_element_of(input, limit) for limit in limits]
-    if max is None:
-        return binary(p.clamp_min, input, *limits)
-    if min is None:
-        return binary(p.clamp_max, input, *limits)
-    return call(p.clamp, input, *limits)
+    if min is None or max is None:
+        primitive, limit = (p.clamp_max, max) if min is None else (p.clamp_min, min)
+        require_order("clamp", input, limit)
+        input, limit = promote_operands((input, limit))
+        return binary(primitive, input, as_element_of(input, limit))
+    require_order("clamp", input, min, max)
+    input, low, high = promote_operands((input, min, max))
+    if input._value.spec.dtype.category < Category.FLOAT:
+        low, high = as_element_of(input, low), as_element_of(input, high)
+    return call(p.clamp, input, low, high)
 
 
 @function(inplace=True, also=("clamp_min_",))

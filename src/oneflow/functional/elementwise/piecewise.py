@@ -10,7 +10,7 @@ from oneflow.functional.registry import function, inplace_form
 from oneflow.primitives.operators import activation as a
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import before_write, write_result
-from oneflow.tensor.operands import as_element_of, require_tensor
+from oneflow.tensor.operands import as_element_of, as_number, as_scalar_of, require_tensor
 from oneflow.tensor.tensor import Tensor
 
 
@@ -54,6 +54,7 @@ def hardtanh(
         >>> flow.nn.functional.hardtanh(flow.tensor([-2.0, 0.5]))
         tensor([-1.0000,  0.5000], dtype=oneflow.float32)
     """
+    min_val, max_val = as_number(min_val), as_number(max_val)
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
     return _limited(x, min_val, max_val, "hardtanh", inplace)
@@ -162,7 +163,8 @@ def threshold(x: Tensor, threshold: float, value: float, inplace: bool = False) 
         tensor([-1.,  2.], dtype=oneflow.float32)
     """
     require_tensor(x, "threshold")
-    result = call(a.threshold, x, as_element_of(x, threshold), as_element_of(x, value))
+    limit, replacement = (as_scalar_of(x, number) for number in (threshold, value))
+    result = call(a.threshold, x, limit, replacement)
     return write_result(x, result, "threshold_") if inplace else result
 
 

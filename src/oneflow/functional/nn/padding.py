@@ -10,14 +10,16 @@ from oneflow.functional.registry import function
 from oneflow.primitives.operators.resample import Resampling, resample
 from oneflow.primitives.operators.shape import pad as constant_pad
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import as_element_of
+from oneflow.tensor.operands import as_scalar_of
 from oneflow.tensor.tensor import Tensor
 
 _MODES = ("constant", "reflect", "replicate", "circular")
 
 
 @function(method=False, namespace="nn.functional", also=("pad", "_C.pad"))
-def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float = 0) -> Tensor:
+def pad(
+    input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = 0
+) -> Tensor:
     """Add elements before and after dimensions, the last dimension first.
 
     Args:
@@ -26,7 +28,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             negative numbers remove elements.
         mode: what is added: ``"constant"``, ``"reflect"`` (mirrored without the border),
             ``"replicate"`` (the border repeated) or ``"circular"`` (the other end).
-        value: what ``"constant"`` adds.
+        value: what ``"constant"`` adds; None: zeros.
 
     Returns:
         The padded tensor.
@@ -53,7 +55,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     pairs = [(pad_widths[i], pad_widths[i + 1]) for i in range(0, len(pad_widths), 2)]
     dims = [input.ndim - 1 - index for index in range(len(pairs))]
     if mode == "constant":
-        return _constant(input, dict(zip(dims, pairs, strict=True)), value)
+        number = 0 if value is None else value
+        return _constant(input, dict(zip(dims, pairs, strict=True)), number)
     if len(pairs) not in (input.ndim - 1, input.ndim - 2):
         raise NotImplementedError(
             f"{mode} padding of {len(pairs)} dimensions needs a {len(pairs) + 1}D or "
@@ -96,7 +99,7 @@ def _constant(input: Tensor, pairs: dict[int, tuple[int, int]], value: float) ->
     return call(
         constant_pad,
         input,
-        as_element_of(input, value),
+        as_scalar_of(input, value),
         low=tuple(low for low, _ in all_pairs),
         high=tuple(high for _, high in all_pairs),
         interior=(0,) * input.ndim,
