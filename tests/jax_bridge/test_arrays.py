@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import deque
 from types import SimpleNamespace
 
 import jax
@@ -116,6 +117,12 @@ def test_what_has_tensors_and_is_no_tree_of_them():
             flow.jax.to_jax(wrong)
     with pytest.raises(TypeError, match="got tensors within SimpleNamespace, which is no tree"):
         flow.jax.to_jax([SimpleNamespace(loss=flow.ones(1))])
+    tensors = {"weight": flow.ones(1)}
+    for wrong in (tensors.values(), tensors.items(), {*tensors.values()}, deque(tensors.values())):
+        name = type(wrong).__name__
+        with pytest.raises(TypeError, match=f"got tensors within {name}, which is no tree"):
+            flow.jax.to_jax([wrong])
+    assert flow.jax.to_jax([{1}, tensors.keys()]) == [{1}, tensors.keys()]
 
 
 @pytest.mark.parametrize(("count", "fails"), [("1", False), ("2", True)])

@@ -241,6 +241,8 @@ def test_what_is_refused():
     with pytest.raises(TypeError, match=r"a key of `jax.random` as `seed=`"):
         pure(jax.random.key(0))
     output = flow.jax.function(lambda x: SimpleNamespace(value=x))
+    with pytest.raises(TypeError, match="returns tensors within set, which is no tree"):
+        flow.jax.function(lambda x: {x * 2})(jnp.ones(2))
     with pytest.raises(TypeError, match="returns tensors within SimpleNamespace, which is no tree"):
         output(jnp.ones(3))
     layer = nn.Linear(3, 1)

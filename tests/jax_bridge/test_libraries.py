@@ -113,10 +113,86 @@ def test_what_an_optimizer_of_optax_refuses():
         flow.optim.lr_scheduler.StepLR(adam, 1)
     w.grad = flow.ones(2)
     adam.step()
-    momentum.load_state_dict(adam.state_dict())
-    for _ in range(2):
+    for _ in range(2):  # before its first step, and after it
+        good = momentum.state_dict()
         with pytest.raises(ValueError, match="the state that was loaded"):
-            momentum.step()
+            momentum.load_state_dict(adam.state_dict())
+        momentum.load_state_dict(good)
+        momentum.step()
+    assert w.tolist() == pytest.approx([0.61, 0.61], rel=1e-5)  # 1 - 0.1 of Adam, - 0.1, - 0.19
+    momentum.state.clear()
+    momentum.step()
+    assert w.tolist() == pytest.approx([0.51, 0.51], rel=1e-5)
+
+
+# Data types of parameters, and that of Adam's first moments.
+STATES = {
+    "float16 first": ((flow.float16, flow.float32), None),
+    "float32 first": ((flow.float32, flow.float16), None),
+    "float64": ((flow.float64,), None),
+    "wider moments": ((flow.bfloat16,), jnp.float32),
+    "narrower moments": ((flow.float32,), jnp.bfloat16),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_saved_state_goes_on_bit_for_bit(name, tmp_path):
+    dtypes, moments = STATES[name]
+    transformation = library("optax").adam(0.1, mu_dtype=moments)
+
+    def bits(tensors):
+        return [(tensor.dtype, tensor.detach().numpy().tobytes()) for tensor in tensors]
+
+    def trained(has_break):
+        parameters = [nn.Parameter(flow.ones(2, dtype=dtype)) for dtype in dtypes]
+        for index, parameter in enumerate(parameters):
+            parameter.grad = flow.ones_like(parameter) * (index + 1) / 3
+        optimizer = flow.jax.Optimizer(parameters, transformation)
+        for step in range(4):
+            if step == 2 and has_break:
+                before = bits(optimizer.state[parameters[0]].values())
+                flow.save(optimizer.state_dict(), str(tmp_path / "state"))
+                optimizer = flow.jax.Optimizer(parameters, transformation)
+                optimizer.load_state_dict(flow.load(str(tmp_path / "state")))
+                assert bits(optimizer.state[parameters[0]].values()) == before
+            optimizer.step()
+        return bits([*parameters, *optimizer.state[parameters[0]].values()])
+
+    assert trained(has_break=True) == trained(has_break=False)
+
+
+# Groups of names of parameters, and what is said of the last one.
+GROUPS = {
+    "one name in two groups": ([["w"], ["w"]], r"by names, got \['w'\]"),
+    "one name in one group": ([["v"], ["w", "w"]], r"by names, got \['w'\]"),
+    "unnamed after named": ([["w"], [None]], "give all or none"),
+    "named after unnamed": ([[None], ["w"]], "give all or none"),
+    "both in one group": ([["v"], ["w", None]], "give all or none"),
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_names_of_parameters_in_groups(name):
+    groups, message = GROUPS[name]
+
+    def group_of(names):  # a tensor that is tied has two
+        parameters = [(name, nn.Parameter(flow.ones(1))) for name in names]
+        tied = [("tied", parameters[0][1])] if parameters[0][0] else []
+        return {"params": [pair if pair[0] else pair[1] for pair in [*parameters, *tied]]}
+
+    first, last = map(group_of, groups)
+    optimizer = flow.jax.Optimizer([first], library("optax").sgd(0.1))
+    with pytest.raises(ValueError, match=message):
+        optimizer.add_param_group(last)
+    optimizer.add_param_group(group_of(["x" if groups[0][0] else None]))
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    for index, parameter in enumerate(parameters):
+        parameter.grad = flow.tensor([index + 1.0])
+    optimizer.step()
+    assert [p.item() for p in parameters] == pytest.approx([0.9, 0.8])
+    with pytest.raises(ValueError, match="before the first step"):
+        optimizer.add_param_group(group_of(["y" if groups[0][0] else None]))
+    optimizer.step()
 
 
 def test_equinox():

@@ -208,10 +208,21 @@ def test_integers_that_types_of_32_bits_do_not_have(dtype):
         assert flow.jax.call(next_number, fits).tolist() == [1, 8]
         with pytest.raises(OverflowError, match=str(2**40)):
             flow.jax.call(next_number, beyond).tolist()
+        array = np.array([2**40], dtype=dtype.numpy)
+        with pytest.raises(OverflowError, match=str(2**40)):
+            flow.jax.call(jnp.add, fits, array).tolist()
+        assert flow.jax.call(jnp.add, fits, array // 2**38).tolist() == [4, 11]
     with jax.enable_x64(True):
         assert flow.jax.call(next_number, beyond).tolist() == [1, 2**40 + 1]
+        assert flow.jax.call(jnp.add, fits, array).tolist() == [2**40, 2**40 + 7]
 
 
 def test_what_is_no_function():
     with pytest.raises(TypeError, match="takes a function of JAX, got int"):
         flow.jax.call(3, flow.ones(1))
+
+
+@pytest.mark.parametrize("array", [np.array("text"), np.array([None])], ids=["text", "object"])
+def test_arrays_of_no_numbers(array):
+    with pytest.raises(TypeError, match="`call` takes tensors, arrays of numbers and hashable"):
+        flow.jax.call(jnp.add, flow.ones(1), array)

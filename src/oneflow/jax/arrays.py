@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Set, ValuesView
 from typing import Any
 
 import jax
@@ -81,12 +82,17 @@ def check_no_tensors_within(leaf: Any, text: str) -> None:
     """Check that what JAX takes for one leaf has no tensors, which would stay what they are.
 
     Raises:
-        TypeError: it is a dict that JAX does not know, or an object, and some are in it.
+        TypeError: it is a dict, set, view of a dict or queue that JAX does not know, or an object,
+            and some are in it.
     """
     if isinstance(leaf, Tensor):
         return
-    parts = leaf if isinstance(leaf, Mapping) else getattr(leaf, "__dict__", {})
-    if any(isinstance(part, Tensor) for part in parts.values()):
+    parts: Iterable[Any]
+    if isinstance(leaf, Set | ValuesView | deque):
+        parts = jax.tree.leaves([*leaf])
+    else:
+        parts = (leaf if isinstance(leaf, Mapping) else getattr(leaf, "__dict__", {})).values()
+    if any(isinstance(part, Tensor) for part in parts):
         raise TypeError(
             f"{text} tensors within {type(leaf).__name__}, which is no tree of JAX: use a dict, "
             "list or tuple, or register it by `jax.tree_util.register_dataclass` or "

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from oneflow.base.dtype import int64, uint64
+from oneflow.base.dtype import from_numpy_dtype, int64, uint64
 from oneflow.base.x64 import has_x64, x64
 from oneflow.jax.arrays import from_jax, is_key
 from oneflow.primitives.registry import Primitive
@@ -38,8 +38,8 @@ def call(jax_function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         which `jax.random` takes as well.
 
     Raises:
-        TypeError: it is no function, there is no tensor among the arguments, or a constant is not
-            hashable.
+        TypeError: it is no function, there is no tensor among the arguments, an array is not
+            one of numbers, or a constant is not hashable.
         RuntimeError: JAX cannot trace the function; the message says why.
         OverflowError: the function sees types of 32 bits, and an integer is beyond them.
 
@@ -65,7 +65,7 @@ def call(jax_function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             tensors.append(from_jax(jax.random.key_data(leaf)))
             constants.append(_Key(jax.random.key_impl(leaf)))
         elif isinstance(leaf, jax.Array | np.ndarray):
-            tensors.append(from_jax(jnp.asarray(leaf)))
+            tensors.append(_tensor_of(leaf))
             constants.append(_TENSOR)
         elif isinstance(leaf, Hashable):
             constants.append((type(leaf), leaf))
@@ -85,6 +85,19 @@ def call(jax_function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     results = call_primitive(operator.primitive, *tensors, **attributes)
     results = results if isinstance(results, tuple) else (results,)
     return jax.tree.unflatten(operator.structure_of_results(tensors, attributes), results)
+
+
+def _tensor_of(array: jax.Array | np.ndarray) -> Tensor:
+    """A tensor of an array, all bits of NumPy's numbers included."""
+    try:
+        from_numpy_dtype(array.dtype)
+    except TypeError as error:
+        raise TypeError(
+            "`call` takes tensors, arrays of numbers and hashable constants, got "
+            f"{type(array).__name__} of {array.dtype}; {error}"
+        ) from None
+    with x64():
+        return from_jax(jnp.asarray(array))
 
 
 _TENSOR = ()

@@ -12,7 +12,12 @@ from oneflow.functional.creation.factory_functions import zeros_like
 from oneflow.jax.arrays import is_key
 from oneflow.jax.operator import call
 from oneflow.optim.closure import evaluate_closure
-from oneflow.optim.groups import CLIPPING, as_groups
+from oneflow.optim.groups import (
+    CLIPPING,
+    as_groups,
+    states_of_parameters,
+    unchanged_by_failures,
+)
 from oneflow.optim.optimizer import Optimizer as BaseOptimizer
 from oneflow.tensor.tensor import Tensor
 
@@ -31,8 +36,9 @@ class Optimizer(BaseOptimizer):
 
     Raises:
         TypeError: `transformation` is none.
-        ValueError: a group has options, which nothing here reads; or (in `step`) the state that was
-            loaded is that of another transformation.
+        ValueError: a group has options, which nothing here reads; two parameters have one name, or
+            some have names and others none; (in `add_param_group`) a step was made before, or (in
+            `load_state_dict`) the state is that of another transformation.
 
     Example:
         >>> from typing import NamedTuple
@@ -51,6 +57,8 @@ class Optimizer(BaseOptimizer):
         tensor([0.], dtype=oneflow.float32, requires_grad=True)
     """
 
+    _has_own_dtypes = True  # the transformation decides
+
     def __init__(self, parameters: Any, transformation: Any) -> None:
         if isinstance(transformation, type) or not (
             hasattr(transformation, "init") and hasattr(transformation, "update")
@@ -62,10 +70,12 @@ class Optimizer(BaseOptimizer):
             )
         groups = as_groups(parameters.items() if isinstance(parameters, Mapping) else parameters)
         self._names: list[str] = []
-        super().__init__(groups, {})
         self._transformation = transformation
+        # Forms of the first state, once it is known.
+        self._state_forms: dict[str, tuple] | None = None
         self._state_structure: Any = None
         self._key_impls: list[Any] = []
+        super().__init__(groups, {})
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add tensors, before the first step."""
@@ -75,10 +85,37 @@ class Optimizer(BaseOptimizer):
                 f"options {unread} of a parameter group are read by nothing: the transformation "
                 "knows its own, and `optax.multi_transform` differs between parameters"
             )
+        if self._state_forms is not None:
+            raise ValueError(
+                "a parameter group comes after the state, which is for the parameters before it; "
+                "add all groups before the first step and before a state is loaded"
+            )
         params = param_group["params"]
-        entries = [params] if isinstance(params, Tensor) else [*params]
-        self._names += [entry[0] for entry in entries if isinstance(entry, tuple)]
-        super().add_param_group({**param_group, "params": entries})
+        if not isinstance(params, Tensor | set):
+            params = [*params]
+        names = self._names_with(params)
+        super().add_param_group({**param_group, "params": params})
+        self._names = names
+
+    def _names_with(self, params: Any) -> list[str]:
+        """The names of all parameters, those of a new group included; none if they have none."""
+        entries = params if isinstance(params, list) else [params]
+        pairs = [entry for entry in entries if isinstance(entry, tuple)]
+        has_others = any(group["params"] for group in self.param_groups)
+        if len(pairs) not in (0, len(entries)) or (
+            has_others and entries and bool(pairs) != bool(self._names)
+        ):
+            raise ValueError("some parameters have names and others none; give all or none")
+        first_names: dict[int, str] = {}  # of tensors, which a group may have more than once
+        for name, tensor in pairs:
+            first_names.setdefault(id(tensor), name)
+        names = [*self._names, *first_names.values()]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise ValueError(
+                f"the transformation tells parameters apart by names, got {repeated} more than once"
+            )
+        return names
 
     @no_grad()
     def step(self, closure: Callable[..., Any] | None = None) -> Any:
@@ -91,27 +128,48 @@ class Optimizer(BaseOptimizer):
         gradients = [zeros_like(p) if p.grad is None else p.grad for p in parameters]
         # As a dictionary of tensors it is saved and loaded as that of any optimizer.
         state_of_first = self.state[parameters[0]]
-        if self._state_structure is None:
-            self._prepare_state(parameters, state_of_first)
-        state = list(state_of_first.values())
+        if self._state_forms is None or len(state_of_first) != len(self._state_forms):
+            self._prepare_state()
+        state = [state_of_first[str(index)] for index in range(len(state_of_first))]
         values, state = call(self._transformed, gradients, state, parameters)
-        state_of_first.update(zip(state_of_first, state, strict=True))
+        state_of_first.update(_numbered(state))
         for parameter, value in zip(parameters, values, strict=True):
             parameter.copy_(value)
         return loss
 
-    def _prepare_state(self, parameters: list[Tensor], state: dict[str, Any]) -> None:
-        """Make the first state, unless one was loaded."""
-        initial = call(self._initial, parameters)
-        if not state:
-            state.update({str(index): leaf for index, leaf in enumerate(initial)})
-        forms, loaded = [[*map(_form, leaves)] for leaves in (initial, state.values())]
-        if forms != loaded:
-            self._state_structure = None
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Go on from a `state_dict`, which is copied; its numbers keep their data types.
+
+        Raises:
+            ValueError: the groups differ in number or size from this optimizer's, or the state is
+                that of another transformation. The optimizer stays as it was.
+        """
+        with unchanged_by_failures(self):
+            super().load_state_dict(state_dict)
+            if any(states_of_parameters(self.state)):
+                self._prepare_state()
+
+    @no_grad()
+    def _prepare_state(self) -> None:
+        """Make the first state, unless there is one, which is checked.
+
+        Raises:
+            ValueError: it is that of another transformation.
+        """
+        parameters = [parameter for group in self.param_groups for parameter in group["params"]]
+        initial = _numbered(call(self._initial, parameters))
+        forms = {name: _form(leaf) for name, leaf in initial.items()}
+        states = [state for state in states_of_parameters(self.state) if state]
+        state_of_first = self.state[parameters[0]]
+        if not states:
+            state_of_first.update(initial)
+        present = {name: _form(leaf) for name, leaf in state_of_first.items()}
+        if present != forms or len(states) > 1:
             raise ValueError(
-                f"the state that was loaded, {loaded}, is that of another transformation or of "
+                f"the state that was loaded, {present}, is that of another transformation or of "
                 f"other parameters; the state here is {forms}"
             )
+        self._state_forms = forms
 
     def _tree(self, arrays: list) -> Any:
         """Arrays of parameters or gradients as the transformation sees them."""
@@ -138,5 +196,13 @@ class Optimizer(BaseOptimizer):
         return values, jax.tree.leaves(tree)
 
 
-def _form(state: Any) -> tuple:
-    return tuple(state.shape), str(state.dtype)
+def _numbered(leaves: list[Tensor]) -> dict[str, Tensor]:
+    """The leaves of a state by the names that they are saved with."""
+    return {str(index): leaf for index, leaf in enumerate(leaves)}
+
+
+def _form(leaf: Any) -> tuple:
+    """Category and shape, which an entry of a state keeps while it is updated."""
+    if not isinstance(leaf, Tensor):
+        return (type(leaf).__name__,)
+    return leaf.dtype.category.name.lower(), *leaf.shape

@@ -137,6 +137,7 @@ class Optimizer(GraphSchedule, OptimizerHooks, KeywordSuggestion):
     _counts: ClassVar[dict[str, float]] = {"step": 0}
     # Loaded counts become Python numbers; classes of users may keep them as tensors.
     _has_number_counts: ClassVar[bool] = False
+    _has_own_dtypes: ClassVar[bool] = False  # loaded states keep theirs, not the parameters'
     _is_formula: ClassVar[bool] = True  # the numbers of later steps are no code of users
 
     @keyword_aliases(params="parameters", defaults="options")
@@ -477,11 +478,10 @@ class Optimizer(GraphSchedule, OptimizerHooks, KeywordSuggestion):
         if name in self._counts:
             number_type = type(self._counts[name])
             return number_type(value.item()) if self._has_number_counts else value.clone()
-        dtype = owner.dtype if value.dtype.category >= Category.FLOAT else value.dtype
-        spec = unwrap(owner).spec
+        has_own_dtype = self._has_own_dtypes or value.dtype.category < Category.FLOAT
+        dtype, spec = (value if has_own_dtype else owner).dtype, unwrap(owner).spec
         if spec.sbp is None and value.is_local:
-            array = value.numpy().astype(dtype.numpy, copy=False)
-            return wrap(value_from_numpy(array, spec.device))
+            return wrap(value_from_numpy(np.asarray(value.numpy(), dtype.numpy), spec.device))
         device = self._state_sharding(spec) if value.shape == owner.shape else spec.device
         return wrap(device_put(unwrap(value).alias(), device, dtype))
 
