@@ -67,6 +67,7 @@ class Capturable(Protocol):
     """
 
     default_device: Any
+    _outsider_hint: str  # what to do about tensors that belong to no module
 
     @property
     def name(self) -> str:

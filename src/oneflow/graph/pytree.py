@@ -180,13 +180,14 @@ def _new_object(structure: TreeContainer, items: list) -> Any:
 
     Its constructor is not called, which may compute attributes from others.
     """
-    new = structure.kind.__new__(structure.kind)
+    kind: Any = structure.kind
+    new = kind.__new__(kind)
     attributes = dict(zip(structure.keys, items, strict=True))
     if isinstance(new, dict):  # with fields that are its items, or None
-        base = OrderedDict if isinstance(new, OrderedDict) else dict
+        base: Any = OrderedDict if isinstance(new, OrderedDict) else dict
         for key, item in attributes.items():
             base.__setitem__(new, key, item)
-        fields = [field.name for field in dataclasses.fields(structure.kind)]
+        fields = [field.name for field in dataclasses.fields(kind)]
         attributes = {name: attributes.get(name) for name in fields}
     for name, attribute in attributes.items():
         object.__setattr__(new, name, attribute)
