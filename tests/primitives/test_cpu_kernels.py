@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from oneflow.base.x64 import in_x64
 from oneflow.primitives.operators import running
@@ -32,6 +33,21 @@ _ALONG = [
 
 
 _DTYPES = ["bfloat16", "int64", "float64", "complex64"]
+
+
+_SO_FAR = [*_SUMS, "running_max", "running_logaddexp", *_EXTREMES]
+_WITH_KERNEL = {name: functools.partial(getattr(running, name), dim=1) for name in _SO_FAR}
+_WITH_KERNEL["sort_random"] = sort_random
+
+
+def _operand(name):
+    if name == "sort_random":
+        return np.random.default_rng(0).integers(0, 2**64, 10_000, np.uint64)
+    return np.random.default_rng(0).standard_normal((6, 300)).astype(np.float32)
+
+
+def _two_devices():
+    return Mesh(np.array(jax.devices("cpu")[:2]), ("rows",))
 
 
 def _numbers(shape, dtype, of_size_one):
@@ -111,6 +127,50 @@ def test_positions_of_extremes_so_far_are_those_of_other_platforms(shape, axis, 
     result = _compiled(functools.partial(getattr(running, name), dim=axis), x)(x)
     elsewhere = running._positions(x, compare=_EXTREMES[name], axis=axis)
     assert np.array_equal(result, elsewhere)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", _SO_FAR)
+@in_x64
+def test_results_so_far_of_halves_convert_whole_arrays_in_no_turn(name, dtype):
+    x = _numbers((24, 300), dtype, True)
+    function = _WITH_KERNEL[name]
+    text = _compiled(function, x).as_text()
+    writes = [body for body in re.split(r"\n}\n", text) if " dynamic-update-slice(" in body]
+    assert writes
+    assert not any(re.search(r"\[24,300,1\]\S* convert\(", body) for body in writes)
+
+
+@pytest.mark.parametrize("is_result", [False, True])
+@pytest.mark.parametrize("name", _WITH_KERNEL)
+@in_x64
+def test_what_is_split_over_devices_is_what_one_computes(name, is_result):
+    x, function = _operand(name), _WITH_KERNEL[name]
+    split = NamedSharding(_two_devices(), PartitionSpec("rows"))
+    if is_result:
+        result = jax.jit(function, out_shardings=split)(x)
+    else:
+        result = jax.jit(function)(jax.device_put(x, split))
+    np.testing.assert_allclose(result, jax.jit(function)(x), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", _WITH_KERNEL)
+@in_x64
+def test_kernels_run_in_shard_map(name):
+    x, function = _operand(name), _WITH_KERNEL[name]
+    spec = PartitionSpec("rows")
+    mapped = jax.shard_map(function, mesh=_two_devices(), in_specs=spec, out_specs=spec)
+    expected = np.concatenate([jax.jit(function)(part) for part in np.split(x, 2)])
+    assert np.array_equal(jax.jit(mapped)(x), expected)
+
+
+@pytest.mark.parametrize("name", _WITH_KERNEL)
+@in_x64
+def test_kernels_run_where_nothing_is_compiled(name):
+    x, function = _operand(name), _WITH_KERNEL[name]
+    with jax.disable_jit():
+        result = function(jnp.asarray(x))
+    assert np.array_equal(result, jax.jit(function)(x))
 
 
 def test_one_kernel_ends_with_a_loop():

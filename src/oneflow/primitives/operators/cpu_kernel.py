@@ -9,6 +9,8 @@ such a loop keeps in mind:
 - What a turn writes in place nothing else in that turn may read, unless it reads what has been
   written: XLA would copy the whole array in each turn.
 - Products of matrices, sorts and scatters do not belong in it.
+- Nor do arrays of bfloat16 that a turn writes: XLA would convert the whole array in each turn.
+- XLA may not split it over devices: the communication that it adds cannot be part of it.
 
 A version of XLA that does not know the attribute runs the call as any other.
 """
@@ -20,6 +22,7 @@ from typing import Any
 
 import jax
 from jax.experimental.xla_metadata import set_xla_metadata
+from jax.interpreters import mlir
 
 _with_jit = jax.disable_jit(False)
 _ATTRIBUTES = {"inlineable": "false", "xla_cpu_small_call": "true"}
@@ -45,3 +48,34 @@ def in_one_kernel(function: Callable, *operands: jax.Array) -> jax.Array:
         )
     result: Any = set_xla_metadata(kernel(*operands), **_ATTRIBUTES)
     return result
+
+
+def register(
+    equation: Any, function: Callable, on_cpu: Callable, static_argnames: tuple[str, ...] = ()
+) -> None:
+    """Register how an equation runs and what XLA gets for it.
+
+    Args:
+        equation: with one result.
+        function: computes it.
+        on_cpu: the same with `in_one_kernel`, for XLA's CPU compiler.
+        static_argnames: the parameters of the equation.
+    """
+    # JAX compiles the equation even where it compiles no functions, or it would be bound for ever.
+    equation.def_impl(_with_jit(jax.jit(equation.bind, static_argnames=static_argnames)))
+    rule = mlir.lower_fun(function, multiple_results=False)
+    kernel_rule = mlir.lower_fun(on_cpu, multiple_results=False)
+
+    def cpu_rule(ctx: Any, *operands: Any, **parameters: Any) -> Any:
+        may_be_split = _may_be_split(ctx.module_context.axis_context)
+        return (rule if may_be_split else kernel_rule)(ctx, *operands, **parameters)
+
+    mlir.register_lowering(equation, rule)
+    mlir.register_lowering(equation, cpu_rule, platform="cpu")
+
+
+def _may_be_split(axis_context: Any) -> bool:
+    """Return whether XLA may split arrays over devices: not where all axes of a mesh are manual."""
+    if hasattr(axis_context, "manual_axes"):
+        return set(axis_context.manual_axes) != set(axis_context.mesh.axis_names)
+    return getattr(axis_context, "num_devices", 1) != 1

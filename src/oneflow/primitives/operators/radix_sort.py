@@ -15,11 +15,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.interpreters import batching, mlir
+from jax.interpreters import batching
 
 from oneflow.base.x64 import in_x64
 from oneflow.primitives.operators import loops
-from oneflow.primitives.operators.cpu_kernel import in_one_kernel
+from oneflow.primitives.operators.cpu_kernel import in_one_kernel, register
 
 # Numbers of keys from which on two passes are quicker than C++'s sort, and up to which they are so
 # by far.
@@ -77,7 +77,8 @@ def _sorted_by_digit(keys: jax.Array, shift: int, bits: int) -> jax.Array:
         # read, read the old one instead, and copy all of them for that.
         return _put(ordered, key, ends[digit_of(key)[0]]), ends
 
-    counts = loops.fori_loop(0, size, count, jnp.zeros(2**bits, np.int32))
+    counts = jnp.zeros_like(keys, np.int32, 2**bits)
+    counts = loops.fori_loop(0, size, count, counts)
     ends = loops.fori_loop(0, 2**bits - 1, add_to_next, counts)
     return loops.fori_loop(0, size, place, (jnp.zeros_like(keys), ends))[0]
 
@@ -102,11 +103,7 @@ def _sorted_by_swaps(keys: jax.Array) -> jax.Array:
 
 _sort_random: Any = type(lax.add_p)("sort_random")
 _sort_random.def_abstract_eval(lambda keys: keys)
-_sort_random.def_impl(jax.jit(_sort_random.bind))
-mlir.register_lowering(_sort_random, mlir.lower_fun(lax.sort, multiple_results=False))
-mlir.register_lowering(
-    _sort_random, mlir.lower_fun(_sorted_on_cpu, multiple_results=False), platform="cpu"
-)
+register(_sort_random, lax.sort, _sorted_on_cpu)
 
 
 def _batched(operands: Any, dims: Any) -> tuple[jax.Array, int]:

@@ -17,10 +17,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.interpreters import batching, mlir
+from jax.interpreters import batching
 
 from oneflow.base.x64 import in_x64
 from oneflow.primitives.operators import loops
+from oneflow.primitives.operators.cpu_kernel import register
 from oneflow.primitives.operators.lax_functions import index_dtype
 from oneflow.primitives.operators.rounding import is_half
 from oneflow.primitives.operators.running_cpu import can_scan, scan_blocks
@@ -72,13 +73,12 @@ def _one_by_one(combine: Callable, x: jax.Array, reverse: bool) -> jax.Array:
         total = combine(total, element.astype(total.dtype))
         return total, total.astype(x.dtype)
 
-    return loops.scan(step, _initial_total(combine, x[0]), x, reverse=reverse)[1]
+    return loops.scan(step, _initial_total(combine, x[0], x.dtype), x, reverse=reverse)[1]
 
 
-def _initial_total(combine: Callable, element: jax.Array) -> jax.Array:
-    """The total of no elements, for each of some."""
+def _initial_total(combine: Callable, element: jax.Array, dtype: Any) -> jax.Array:
+    """The total of no elements of a dtype, for each of some."""
     has_wide_total = combine in (jnp.add, jnp.multiply)
-    dtype = element.dtype
     dtype = total_dtype(dtype) if has_wide_total else jnp.promote_types(dtype, jnp.float32)
     return jnp.full_like(element, _INITIAL_VALUES[combine], dtype=dtype)
 
@@ -93,7 +93,8 @@ def _running_on_cpu(x: jax.Array, *, combine: Callable, axis: int, reverse: bool
         total = combine(total, element.astype(total.dtype))
         return total, total
 
-    return scan_blocks(step, partial(_initial_total, combine), x, axis, x.dtype, reverse=reverse)
+    start = partial(_initial_total, combine, dtype=x.dtype)
+    return scan_blocks(step, start, x, axis, x.dtype, reverse=reverse)
 
 
 @in_x64
@@ -114,7 +115,7 @@ def _positions(x: jax.Array, *, compare: Callable, axis: int) -> jax.Array:
         wide = lax.broadcast_in_dim(positions, rows.shape, (0,))
         last = lax.associative_scan(later, (rows, wide))[1]
     else:
-        first = rows[0], jnp.zeros(rows.shape[1:], positions.dtype)
+        first = rows[0], jnp.zeros_like(rows[0], positions.dtype)
         last = loops.scan(step, first, (rows, positions))[1]
     return jnp.moveaxis(last, 0, axis)
 
@@ -131,7 +132,7 @@ def _positions_on_cpu(x: jax.Array, *, compare: Callable, axis: int) -> jax.Arra
         return best, best[1]
 
     def start(first: jax.Array) -> Any:
-        return first, jnp.zeros(first.shape, jnp.int64)
+        return first, jnp.zeros_like(first, jnp.int64)
 
     return scan_blocks(step, start, x, axis, index_dtype(x.shape[axis]))
 
@@ -152,10 +153,7 @@ def _equation(
     equation.def_abstract_eval(
         lambda x, *, axis, **parameters: x.update(dtype=np.dtype(dtype_of(x, axis)))
     )
-    equation.def_impl(jax.jit(equation.bind, static_argnames=("axis", *defaults)))
-    mlir.register_lowering(equation, mlir.lower_fun(function, multiple_results=False))
-    rule = mlir.lower_fun(on_cpu, multiple_results=False)
-    mlir.register_lowering(equation, rule, platform="cpu")
+    register(equation, function, on_cpu, ("axis", *defaults))
 
     def batched(operands: Any, dims: Any, *, axis: int, **parameters: Any) -> tuple[Any, int]:
         (x,), (dim,) = operands, dims

@@ -53,8 +53,8 @@ def scan_blocks(
     """The results of a function that goes along an axis of an array.
 
     Args:
-        step: takes the state, the next elements of several rows, and their place along the axis;
-            returns the next state and the results.
+        step: takes the state, the next elements of several rows, bfloat16 as float32, and their
+            place along the axis; returns the next state and the results.
         start: the state before the first elements, which it takes.
         x: the array, with elements.
         axis: the axis.
@@ -69,17 +69,22 @@ def scan_blocks(
         last = jnp.moveaxis(x, axis, -1)
         results = scan_blocks(step, start, last, x.ndim - 1, dtype, reverse=reverse)
         return jnp.moveaxis(results, -1, axis)
-    rows = x.reshape(-1, length, neighbours)
+    rows = x.reshape(-1, length, neighbours).astype(_dtype_in_kernel(x.dtype))
     if neighbours > 1:
         height = 1
     else:
-        is_in_few_sets = length * x.dtype.itemsize % _FEW_SETS == 0
+        is_in_few_sets = length * rows.dtype.itemsize % _FEW_SETS == 0
         height = min(_ROWS_IN_FEW_SETS if is_in_few_sets else _ROWS, rows.shape[0])
 
     def scan(rows: jax.Array) -> jax.Array:
-        return _scan_in_blocks(step, start, rows, height, dtype, reverse)
+        return _scan_in_blocks(step, start, rows, height, _dtype_in_kernel(dtype), reverse)
 
-    return in_one_kernel(scan, rows).reshape(x.shape)
+    return in_one_kernel(scan, rows).reshape(x.shape).astype(dtype)
+
+
+def _dtype_in_kernel(dtype: Any) -> Any:
+    """The dtype in which a kernel holds numbers: XLA writes no bfloat16 in place on CPUs."""
+    return np.float32 if dtype == jnp.bfloat16 else dtype
 
 
 def _scan_in_blocks(
@@ -87,6 +92,7 @@ def _scan_in_blocks(
 ) -> jax.Array:
     """The results along the middle axis, for some rows at once."""
     length, shape, first = rows.shape[1], (height, 1, rows.shape[2]), np.int64(0)
+    results = jnp.zeros_like(rows, dtype)
 
     def column(row: jax.Array, turn: jax.Array, carry: Any) -> Any:
         state, results = carry
@@ -100,4 +106,4 @@ def _scan_in_blocks(
         state = start(lax.dynamic_slice(rows, (row, first, first), shape))
         return loops.fori_loop(0, length, partial(column, row), (state, results))[1]
 
-    return loops.fori_loop(0, -(-rows.shape[0] // height), block, jnp.zeros(rows.shape, dtype))
+    return loops.fori_loop(0, -(-rows.shape[0] // height), block, results)
