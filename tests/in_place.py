@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
 from oneflow import mock_torch
 from oneflow.tensor import subclasses
+from oneflow.tensor.tensor import Tensor
 
 
 def in_place_of(name: str) -> Any:
@@ -29,15 +31,53 @@ def enabled() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def no_subclass_yet() -> Iterator[None]:
+    """Run a block as if no class had an override yet; what its first one changes is taken back."""
+    state = subclasses.FIRST_SUBCLASS
+    methods = {
+        name: (member, member.__module__, member.__qualname__)
+        for name, member in vars(Tensor).items()
+        if inspect.isfunction(member)
+    }
+    subclasses.FIRST_SUBCLASS = subclasses.FirstSubclass()
+    try:
+        yield
+    finally:
+        subclasses.FIRST_SUBCLASS = state
+        for name, (member, module, qualified_name) in methods.items():
+            if vars(Tensor)[name] is not member:
+                setattr(Tensor, name, member)
+            member.__module__, member.__qualname__ = module, qualified_name
+
+
+@contextlib.contextmanager
+def methods_without_overrides() -> Iterator[None]:
+    """Run a block with methods of tensors that ask no class, though one with an override exists."""
+    methods = {
+        name: member
+        for name, member in vars(Tensor).items()
+        if "_parts" in (getattr(member, "__kwdefaults__", None) or {})
+    }
+    for name, member in methods.items():
+        setattr(Tensor, name, member.__wrapped__)
+    try:
+        yield
+    finally:
+        for name, member in methods.items():
+            setattr(Tensor, name, member)
+
+
+@contextlib.contextmanager
 def overrides_enabled() -> Iterator[None]:
     """Let functions in PyTorch's place call overrides in a block, and then none as before."""
     first, waiting = subclasses.FIRST_SUBCLASS, list(subclasses.FIRST_SUBCLASS.waiting)
     before = [(copy, copy.__code__, copy.__kwdefaults__) for copy in waiting]
-    existed = first.exists
-    subclasses.enable_overrides()
-    try:
-        yield
-    finally:
-        first.exists, first.waiting[:] = existed, waiting
-        for copy, code, defaults in before:
-            copy.__code__, copy.__kwdefaults__ = code, defaults
+    with no_subclass_yet():
+        subclasses.FIRST_SUBCLASS.waiting[:] = waiting
+        subclasses.enable_overrides()
+        try:
+            yield
+        finally:
+            first.waiting[:] = waiting
+            for copy, code, defaults in before:
+                copy.__code__, copy.__kwdefaults__ = code, defaults

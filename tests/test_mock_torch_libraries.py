@@ -17,9 +17,8 @@ from torch.utils import _pytree as torch_pytree
 import oneflow as flow
 from oneflow import mock_torch
 from oneflow.mock_torch.pytorch.utils import _pytree
-from oneflow.tensor import subclasses
 from tests.flowvision.torchvision_operators import torchvision
-from tests.in_place import in_place_of
+from tests.in_place import in_place_of, no_subclass_yet
 
 Pair = namedtuple("Pair", "first second")
 TREES = [
@@ -285,8 +284,8 @@ def test_users_say_how_their_samples_become_batches(place, monkeypatch):
 
 
 @pytest.mark.parametrize("place", ["torch", "oneflow"])
-def test_batches_of_subclasses_have_their_class(place, monkeypatch):
-    monkeypatch.setattr(subclasses, "FIRST_SUBCLASS", subclasses.FirstSubclass())
+@no_subclass_yet()
+def test_batches_of_subclasses_have_their_class(place):
     framework = torch if place == "torch" else in_place_of("torch")
     kind = type("Described", (framework.Tensor,), {})
     samples = [framework.ones(2).as_subclass(kind) for _ in range(2)]
@@ -310,8 +309,8 @@ class MarkedSamples(flow.utils.data.Dataset):
         return flow.tensor([float(number)]).as_subclass(Marked)
 
 
-def test_batches_from_workers_have_the_class_of_samples(monkeypatch):
-    monkeypatch.setattr(subclasses, "FIRST_SUBCLASS", subclasses.FirstSubclass())
+@no_subclass_yet()
+def test_batches_from_workers_have_the_class_of_samples():
     (batch,) = flow.utils.data.DataLoader(MarkedSamples(), batch_size=2, num_workers=1)
     assert type(batch) is Marked
     assert batch.tolist() == [[0.0], [1.0]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -13,8 +13,16 @@ from oneflow.runtime import checks
 from oneflow.runtime.eager import current
 from oneflow.tensor.call import _CHAIN_CACHE
 from tests.frames import frames_of
+from tests.in_place import methods_without_overrides
 
 Call = Callable[[], Any]
+
+
+@pytest.fixture(autouse=True)
+def methods_of_tensors() -> Iterator[None]:
+    """Take methods as they are in a program without subclasses."""
+    with methods_without_overrides():
+        yield
 
 
 def convolution() -> Call:

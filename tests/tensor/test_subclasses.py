@@ -12,14 +12,15 @@ import pytest
 import torch
 
 import oneflow as flow
-from oneflow.tensor import subclasses
 from oneflow.tensor.subclasses import DisableTorchFunctionSubclass
+from tests.in_place import no_subclass_yet
 
 
 @pytest.fixture(autouse=True)
-def plain_functions(monkeypatch):
-    """Leave functions in PyTorch's place as they are in this process."""
-    monkeypatch.setattr(subclasses, "FIRST_SUBCLASS", subclasses.FirstSubclass())
+def plain_functions():
+    """Leave functions and methods as they are in this process."""
+    with no_subclass_yet():
+        yield
 
 
 def logging_class(framework, seen):

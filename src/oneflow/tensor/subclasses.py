@@ -16,6 +16,7 @@ from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 from oneflow.base.shape import Size
+from oneflow.base.traceback import hide_internal_frames
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call_view
 from oneflow.tensor.methods import attach
@@ -210,7 +211,7 @@ def _enable_override(
 ) -> None:
     """Give a copy of a function the code of `_CALL_OVERRIDE`, and the objects it needs."""
     call = call or call_torch_function
-    parts = (copy.__wrapped__, public_api, _PLAIN, _switch, _types_of, call)
+    parts = (copy.__wrapped__, public_api, _PLAIN, _switch, _types_of, call, hide_internal_frames)
     # First the default: another thread may call the function between the two lines.
     copy.__kwdefaults__ = {**(copy.__kwdefaults__ or {}), "_parts": parts}
     copy.__code__ = _code_with_cells(len(copy.__code__.co_freevars))
@@ -222,13 +223,17 @@ def _enable_override(
 _CALL_OVERRIDE = """
 def of_cells({cells}):
     def call_override(*args, _parts, **kwargs):
-        function, public_api, plain, switch, types_of, call_torch_function = _parts
-        if not kwargs and plain.issuperset(map(type, args)):
-            return function(*args)
-        types = types_of((*args, *kwargs.values())) if switch.is_on else ()
-        if not types:
-            return function(*args, **kwargs)
-        return call_torch_function(public_api, types, args, kwargs)
+        function, public_api, plain, switch, types_of, call_torch_function, hide = _parts
+        try:
+            if not kwargs and plain.issuperset(map(type, args)):
+                return function(*args)
+            types = types_of((*args, *kwargs.values())) if switch.is_on else ()
+            if not types:
+                return function(*args, **kwargs)
+            return call_torch_function(public_api, types, args, kwargs)
+        except Exception as error:
+            hide(error)
+            raise
         ({cells})
     return call_override
 """
