@@ -58,13 +58,19 @@ def methods_without_overrides() -> Iterator[None]:
         for name, member in vars(Tensor).items()
         if "_parts" in (getattr(member, "__kwdefaults__", None) or {})
     }
-    for name, member in methods.items():
-        setattr(Tensor, name, member.__wrapped__)
+    originals = {name: member.__wrapped__ for name, member in methods.items()}
+    renamed = {name: f for name, f in originals.items() if f.__module__ == "oneflow"}
+    for name, original in originals.items():
+        setattr(Tensor, name, original)
+    for name, original in renamed.items():
+        original.__module__, original.__qualname__ = Tensor.__module__, f"Tensor.{name}"
     try:
         yield
     finally:
         for name, member in methods.items():
             setattr(Tensor, name, member)
+        for name, original in renamed.items():
+            original.__module__, original.__qualname__ = "oneflow", name
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from flowvision.models.registry import registered_models
 from oneflow.base.old_modules import OLD_MODULES
 from oneflow.functional.registry import FUNCTIONS
 from tests.distributed.launching import ROOT
+from tests.in_place import methods_without_overrides
 
 sys.path[:0] = [str(ROOT / "docs" / "extensions"), str(ROOT / "tools")]
 
@@ -49,6 +50,7 @@ def test_every_facade_has_a_list():
     assert files - listed - {"__init__", "__main__"} == set(WITHOUT_PAGES) - {"compatible"}
 
 
+@methods_without_overrides()
 def test_every_entry_has_an_example():
     """Examples of docstrings run in `tests/test_doctests.py`."""
     callables = [entry for entry in ENTRIES if not entry.is_constant]
