@@ -18,7 +18,7 @@ import oneflow as flow
 from oneflow import mock_torch
 from oneflow.mock_torch.pytorch.utils import _pytree
 from tests.flowvision.torchvision_operators import torchvision
-from tests.in_place import in_place_of, no_subclass_yet
+from tests.in_place import in_place_of, overrides_enabled
 
 Pair = namedtuple("Pair", "first second")
 TREES = [
@@ -284,7 +284,7 @@ def test_users_say_how_their_samples_become_batches(place, monkeypatch):
 
 
 @pytest.mark.parametrize("place", ["torch", "oneflow"])
-@no_subclass_yet()
+@overrides_enabled()
 def test_batches_of_subclasses_have_their_class(place):
     framework = torch if place == "torch" else in_place_of("torch")
     kind = type("Described", (framework.Tensor,), {})
@@ -309,7 +309,7 @@ class MarkedSamples(flow.utils.data.Dataset):
         return flow.tensor([float(number)]).as_subclass(Marked)
 
 
-@no_subclass_yet()
+@overrides_enabled()
 def test_batches_from_workers_have_the_class_of_samples():
     (batch,) = flow.utils.data.DataLoader(MarkedSamples(), batch_size=2, num_workers=1)
     assert type(batch) is Marked

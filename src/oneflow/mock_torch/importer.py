@@ -88,8 +88,6 @@ class ModuleWrapper(ModuleType):
                 vars(self)[name] = function = overridable(value)
                 if self.__name__.startswith("torch"):
                     pickle_by_path(function, self.__name__, name)
-            elif value.__qualname__ == f"Tensor.{name}":  # the method may become a copy
-                pickle_by_path(value, self.__name__, name)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Picklers of code (cloudpickle) keep modules by their names, those of this very type alone.
