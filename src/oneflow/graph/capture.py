@@ -67,7 +67,7 @@ class Capturable(Protocol):
     """
 
     default_device: Any
-    _outsider_hint: str  # what to do about tensors that belong to no module
+    _constant_hint: str  # what to do about tensors that belong to no module
 
     @property
     def name(self) -> str:
@@ -200,7 +200,7 @@ class _Capture:
             warnings.warn(
                 f"{self._graph.name}: `build` used a tensor that requires grad but belongs to no "
                 f"module of the graph{self._recorder.outsider}; its present value becomes a "
-                f"constant and it gets no gradients. {self._graph._outsider_hint}",
+                f"constant and it gets no gradients. {self._graph._constant_hint}",
                 stacklevel=6,
             )
         self._record_optimizer_steps()

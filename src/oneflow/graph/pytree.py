@@ -60,7 +60,7 @@ def tree_flatten(value: Any, tensors: list[Tensor], where: str) -> Any:
     if isinstance(value, Tensor):
         tensors.append(value)
         return TENSOR
-    if isinstance(value, dict) and not _attributes_beside_items(value):
+    if isinstance(value, dict) and not _has_extra_attributes(value):
         items = [tree_flatten(item, tensors, f"{where}[{key!r}]") for key, item in value.items()]
         default = value.default_factory if isinstance(value, defaultdict) else None
         return TreeContainer(type(value), tuple(value), tuple(items), default)
@@ -91,7 +91,7 @@ def _attributes(value: Any) -> dict[str, Any]:
     return {**own, **getattr(value, "__dict__", {})}
 
 
-def _attributes_beside_items(value: dict[Any, Any]) -> bool:
+def _has_extra_attributes(value: dict[Any, Any]) -> bool:
     """Return true if a dict is an object of a dataclass, and its items are not all that it has."""
     if not _has_fields(value):
         return False
@@ -119,7 +119,7 @@ def _is_constant(value: Any) -> bool:
     if isinstance(value, Iterator | MappingView) or not _is_hashable(value):
         return False
     # A module is one whose parameters change by themselves.
-    return isinstance(value, Module) or not _holds_tensor(list(_attributes(value).values()))
+    return isinstance(value, Module) or not _contains_tensor(list(_attributes(value).values()))
 
 
 def _is_hashable(value: Any) -> bool:
@@ -130,15 +130,15 @@ def _is_hashable(value: Any) -> bool:
     return True
 
 
-def _holds_tensor(value: Any) -> bool:
+def _contains_tensor(value: Any) -> bool:
     """Return true for a tensor, and for lists, tuples, sets, dicts and dataclasses with one."""
     if isinstance(value, Tensor):
         return True
     if isinstance(value, dict):
-        return any(map(_holds_tensor, value.values()))
+        return any(map(_contains_tensor, value.values()))
     if isinstance(value, list | tuple | set | frozenset):
-        return any(map(_holds_tensor, value))
-    return _has_fields(value) and any(map(_holds_tensor, _attributes(value).values()))
+        return any(map(_contains_tensor, value))
+    return _has_fields(value) and any(map(_contains_tensor, _attributes(value).values()))
 
 
 def tree_unflatten(structure: Any, tensors: Iterator[Tensor]) -> Any:

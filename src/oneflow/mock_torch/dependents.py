@@ -49,13 +49,13 @@ def dependents(package: str, libraries: tuple[str, ...] = ("torch",)) -> frozens
             if requirement not in seen and requirement not in exchanged:
                 seen.add(requirement)
                 pending.append(requirement)
-    affected: set[str] = set()
+    selected: set[str] = set()
     pending = list(exchanged)
     while pending:
-        new = users.get(pending.pop(), set()) - affected
-        affected |= new
+        new = users.get(pending.pop(), set()) - selected
+        selected |= new
         pending += new
-    return frozenset({package, *_import_names(affected)})
+    return frozenset({package, *_import_names(selected)})
 
 
 def _normalize(name: str) -> str:
@@ -118,22 +118,22 @@ def modules_on_pytorch(packages: AbstractSet[str], is_pytorch: Callable[[Any], b
     modules = [
         (name, module) for name, module in sys.modules.items() if package_of(name) in packages
     ]
-    affected: set[str] = set()
+    selected: set[str] = set()
     homes: dict[str, set[str]] = {}
     for name, module in modules:
         for value in list(getattr(module, "__dict__", {}).values()):
             homes.setdefault(package_of(home_of(value)), set()).add(package_of(name))
             if is_pytorch(value):
-                affected.add(package_of(name))
-    pending = list(affected)
+                selected.add(package_of(name))
+    pending = list(selected)
     while pending:
-        new = homes.get(pending.pop(), set()) - affected
-        affected |= new
+        new = homes.get(pending.pop(), set()) - selected
+        selected |= new
         pending += new
     return [
         name
         for name, module in modules
-        if package_of(name) in affected and not _is_extension(module)
+        if package_of(name) in selected and not _is_extension(module)
     ]
 
 

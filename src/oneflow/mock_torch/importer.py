@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import sys
@@ -131,18 +132,18 @@ def is_of_pytorch(name: str) -> bool:
     return package_of(name) in PYTORCH_PACKAGES
 
 
-def _is_pytorch(ours: bool) -> Callable[[Any], bool]:
+def _is_pytorch(is_mock: bool) -> Callable[[Any], bool]:
     """Return a test if an object is PyTorch's, by its module or that of its class.
 
     Args:
-        ours: True: what `oneflow` stands for; False: what is PyTorch's own.
+        is_mock: True: what `oneflow` stands for; False: what is PyTorch's own.
     """
 
     def test(value: Any) -> bool:
         if isinstance(value, ModuleType):
-            return is_of_pytorch(value.__name__) and isinstance(value, ModuleWrapper) == ours
+            return is_of_pytorch(value.__name__) and isinstance(value, ModuleWrapper) == is_mock
         home = package_of(home_of(value))
-        return home == "oneflow" if ours else home in PYTORCH_PACKAGES
+        return home == "oneflow" if is_mock else home in PYTORCH_PACKAGES
 
     return test
 
@@ -226,24 +227,25 @@ class OneflowImporter(MetaPathFinder, Loader):
             self.recent.append(fullname)
         if package_of(fullname) in self._packages:
             extensions = extensions_in(fullname)
-            spec = self._find_elsewhere(fullname, path, target) if extensions else None
-            if spec is not None and spec.loader is not None:
-                spec.loader = _LoaderOfParent(spec.loader, extensions)
-            return spec
+            wrap = functools.partial(_LoaderOfParent, extensions=extensions)
+            return self._delegate(fullname, path, target, wrap) if extensions else None
         if self.enabled or fullname not in self._users:
             return None
-        spec = self._find_elsewhere(fullname, path, target)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _EnabledLoader(spec.loader)
-        return spec
+        return self._delegate(fullname, path, target, _EnabledLoader)
 
-    def _find_elsewhere(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
+    def _delegate(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None,
+        wrap: Callable[[Any], Loader],
     ) -> ModuleSpec | None:
+        """Find a module by the other finders; `wrap` gets its loader and returns another."""
         for finder in sys.meta_path:
             find = getattr(finder, "find_spec", None)
             spec = None if finder is self or find is None else find(fullname, path, target)
             if spec is not None:
+                spec.loader = spec.loader and wrap(spec.loader)
                 return spec
         return None
 
@@ -292,9 +294,9 @@ class OneflowImporter(MetaPathFinder, Loader):
         """
         new = packages - self._packages
         self._packages |= new
-        ours = not self.enabled
-        for name in modules_on_pytorch(new, _is_pytorch(ours)):
-            if (name in self._users) == ours:
+        is_mock = not self.enabled
+        for name in modules_on_pytorch(new, _is_pytorch(is_mock)):
+            if (name in self._users) == is_mock:
                 self._others[name] = sys.modules.pop(name)
 
     def is_exchanged(self, name: str) -> bool:
