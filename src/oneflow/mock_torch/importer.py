@@ -85,7 +85,8 @@ class ModuleWrapper(ModuleType):
         for name, value in vars(self).items():
             if name in _NEVER_OVERRIDDEN or not inspect.isfunction(value):
                 continue
-            if inspect.unwrap(value).__module__.startswith(_FUNCTIONS):
+            is_method = value.__qualname__ == f"Tensor.{name}"  # as `detach`
+            if is_method or inspect.unwrap(value).__module__.startswith(_FUNCTIONS):
                 vars(self)[name] = function = overridable(value)
                 if self.__name__.startswith("torch"):
                     pickle_by_path(function, self.__name__, name)
