@@ -36,7 +36,7 @@ class Normalized(torch.nn.Module):
 def main() -> int:
     """Return 1 if a compiled model gives other values."""
     # Its operators are of one build of PyTorch alone, and nothing here needs them.
-    sys.modules["torchvision"] = None
+    sys.modules["torchvision"] = None  # pyright: ignore[reportArgumentType]
     unet = importlib.import_module("diffusers").UNet2DConditionModel
     oneflow_compile = importlib.import_module("onediff.infer_compiler").oneflow_compile
     torch.manual_seed(0)
