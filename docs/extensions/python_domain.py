@@ -1,11 +1,13 @@
 """The Python domain of Sphinx, which finds what a mention means by the last part of its name.
 
 Sphinx looks through all names for each mention of a type, which takes a quarter of the time that
-the documentation needs.
+the documentation needs. And it takes `bool` in a signature for `oneflow.bool`.
 """
 
 from __future__ import annotations
 
+import builtins
+import inspect
 from collections import defaultdict
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -15,9 +17,15 @@ from sphinx.domains.python import ObjectEntry, PythonDomain
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+_ROLES_OF_TYPES = ("class", "obj", "exc")
+
 
 class IndexedPythonDomain(PythonDomain):
-    """Finds the same objects as `PythonDomain`, among those whose names end as the mention does."""
+    """Finds the same objects as `PythonDomain`, among those whose names end as the mention does.
+
+    Only mentions of Python's own types by their bare names, as `float`, mean nothing that is
+    documented here: data types have the same names.
+    """
 
     _indexed = -1  # the number of objects in the index
     _by_last_part: dict[str, dict[str, ObjectEntry]]
@@ -38,6 +46,21 @@ class IndexedPythonDomain(PythonDomain):
             objtypes_for_role=self.objtypes_for_role,
         )
         return PythonDomain.find_obj(alike, env, modname, classname, name, *args, **kwargs)
+
+    def resolve_xref(
+        self,
+        env: Any,
+        fromdocname: str,
+        builder: Any,
+        type: str,
+        target: str,
+        node: Any,
+        contnode: Any,
+    ) -> Any:
+        """Return the link of a mention, or None: Sphinx then shows the text as it is."""
+        if type in _ROLES_OF_TYPES and inspect.isclass(getattr(builtins, target, None)):
+            return None
+        return super().resolve_xref(env, fromdocname, builder, type, target, node, contnode)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
