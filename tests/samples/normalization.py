@@ -82,5 +82,6 @@ OPERATORS = [
         cases=[case(tensor(2, 4, 3), 2), case(tensor(1, 4, 2, 2), 3, 1e-3, 0.5, 2.0)],
         dtypes=DOUBLE,
         tolerance=10,
+        vary_numbers=False,  # Common powers are functions of their own.
     ),
 ]

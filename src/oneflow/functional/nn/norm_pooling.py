@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from oneflow.base.sizes import IntOrInts
+from oneflow.functional.elementwise.arithmetic import power
 from oneflow.functional.nn.pooling import average_pool, max_pool
 from oneflow.functional.nn.spatial import per_dimension
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as e
-from oneflow.primitives.operators.power import pow_
 from oneflow.tensor.call import call
 from oneflow.tensor.operands import as_float, promote_operands
 from oneflow.tensor.tensor import Tensor
@@ -32,11 +32,11 @@ def norm_pool(
         sizes = call(e.mul, call(e.abs_, input), sign)
         extremes = max_pool(sizes, kernel, stride, 0, 1, False, ceil_mode, "channels_first", count)
         return call(e.mul, extremes, sign)
-    powers = call(pow_, input, p)
+    powers = power(input, p)
     averages = average_pool(powers, kernel, stride, 0, ceil_mode, True, 0, "channels_first", count)
     magnitude = call(e.relu, call(e.abs_, averages))
     sums = call(e.mul, call(e.mul, call(e.sign, averages), magnitude), float(math.prod(kernel)))
-    return call(pow_, sums, 1.0 / p)
+    return power(sums, 1.0 / p)
 
 
 @function(method=False, namespace="nn.functional")

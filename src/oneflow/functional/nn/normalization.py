@@ -10,10 +10,10 @@ from typing import Any
 from oneflow.base.dtype import HALF_DTYPES, DType, float32
 from oneflow.base.shape import as_integer, is_several
 from oneflow.differentiation.grad_mode import no_grad
+from oneflow.functional.elementwise.arithmetic import power
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as e, norm as p
 from oneflow.primitives.operators.pool import window_sum
-from oneflow.primitives.operators.power import pow_
 from oneflow.primitives.operators.reduce import mean as mean_over
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call
@@ -394,5 +394,5 @@ def local_response_norm(
         stride=(1,),
         padding=((size // 2, (size - 1) // 2),),
     )
-    power = call(e.add, call(e.mul, squares, alpha / size), k)
-    return call(e.div, input, call(pow_, power, beta))
+    base = call(e.add, call(e.mul, squares, alpha / size), k)
+    return call(e.div, input, power(base, beta))
