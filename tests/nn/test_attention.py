@@ -11,6 +11,7 @@ import torch
 
 import oneflow as flow
 from oneflow import nn
+from oneflow.functional.nn import multi_head_attention
 from oneflow.primitives.operators import attention as primitives
 from oneflow.primitives.operators.attention_blocks import AttentionForm
 from tests.nn.twins import assert_same, assert_twins_agree, both, raised_by, random_array, twin
@@ -19,6 +20,7 @@ from tests.oracle import to_flow, to_torch
 LENGTH, KEYS, BATCH, SIZE, HEADS = 4, 5, 2, 8, 2
 HIDDEN_KEYS = np.array([[False, False, True, False, True], [False, True, False, False, False]])
 CAUSAL = np.triu(np.ones((LENGTH, LENGTH), bool), 1)
+FUTURE = np.triu(np.ones((LENGTH, KEYS), bool), 1)
 
 
 def attention_twins(**options):
@@ -48,6 +50,29 @@ def test_multi_head_attention(options):
         theirs,
         inputs,
     )
+
+
+@pytest.mark.parametrize("attn_mask", [None, FUTURE, np.stack([FUTURE] * HEADS * BATCH)])
+@pytest.mark.parametrize("has_padding", [True, False])
+def test_masks_of_truth_values_stay_such(attn_mask, has_padding, monkeypatch):
+    dtypes = []
+
+    def attend(q, k, v, mask, *others):
+        dtypes.append(None if mask is None else mask.dtype)
+        return nn.functional.scaled_dot_product_attention(q, k, v, mask, *others)
+
+    monkeypatch.setattr(multi_head_attention, "scaled_dot_product_attention", attend)
+    mine = nn.MultiheadAttention(SIZE, HEADS, batch_first=True).double()
+    arrays = [random_array(BATCH, n, SIZE, seed=n) for n in (LENGTH, KEYS, KEYS)]
+    padding = HIDDEN_KEYS if has_padding else None
+    masks = {"attn_mask": attn_mask, "key_padding_mask": padding}
+    (result, _), (expected, _) = (
+        run(mine, to_flow, arrays, need_weights=need_weights, **masks)
+        for need_weights in (False, True)
+    )
+    np.testing.assert_allclose(*(x.detach().numpy() for x in (result, expected)), rtol=1e-9)
+    is_masked = attn_mask is not None or has_padding
+    assert dtypes == [flow.bool if is_masked else None]
 
 
 @pytest.mark.parametrize("need_weights", [True, False])

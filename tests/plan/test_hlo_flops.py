@@ -62,6 +62,15 @@ CASES = {
         },
         5 * 2 * 16 * 1024 * 512 * 64,
     ),
+    "splash attention with a mask of keys": (
+        "  %splash_mha_fwd_segmented_residuals.1 = (bf16[2,4,1024,64]{3,2,1,0}) "
+        'custom-call(%m, %a, %b, %b, %s), custom_call_target="tpu_custom_call"',
+        {
+            "m": "s8[1,1,1]{2,1,0}", "a": "bf16[2,4,1024,64]{3,2,1,0}",
+            "b": "bf16[2,4,512,64]{3,2,1,0}", "s": "s32[2,8,512]{2,1,0}",
+        },
+        2 * 2 * 2 * 4 * 1024 * 512 * 64,
+    ),
     "another custom call": (
         '  %o = f32[4]{0} custom-call(%a), custom_call_target="X64Combine"',
         {"a": "f32[4]{0}"},

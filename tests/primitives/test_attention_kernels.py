@@ -15,6 +15,7 @@ from oneflow.primitives.operators.attention_kernels import (
     AttentionKernel,
     AttentionSizes,
     CudnnKernel,
+    MaskSizes,
     SplashKernel,
     attention_sizes,
 )
@@ -167,12 +168,73 @@ def test_splash_attention(groups, causal):
         np.testing.assert_allclose(mine, plain, rtol=1e-4, atol=1e-4)
 
 
-SIZES = AttentionSizes(2, 4, 1, 256, 256, 64, jnp.dtype(jnp.bfloat16), True, False)
+SPLASH_MASKS = {
+    "keys": lambda rng, length: rng.random((2, 1, 1, length)) > 0.3,
+    "first_keys_are_padding": lambda rng, length: (
+        np.arange(length) >= np.array([3, length - 2])[:, None, None, None]
+    ),
+    "one_sequence_sees_no_key": lambda rng, length: (
+        rng.random((2, 1, 1, length)) > np.array([0.3, 2.0])[:, None, None, None]
+    ),
+    "keys_of_all": lambda rng, length: rng.random((1, length)) > 0.3,
+    "one": lambda rng, length: (
+        (rng.random((length, length)) > 0.3) & (np.arange(length) > 1)[:, None]
+    ),
+    "no_block_but_one": lambda rng, length: (
+        (np.arange(length) // 128 == 1)[:, None] & (np.arange(length) // 128 == 0)
+    ),
+    "of_sequences": lambda rng, length: rng.random((2, 1, length, length)) > 0.3,
+}
+
+
+@pytest.mark.parametrize("mask", SPLASH_MASKS)
+@pytest.mark.parametrize(
+    ("length", "groups", "causal", "written"),
+    [(384, 2, True, False), (256, 1, False, True)],
+    ids=["causal", "grouped"],
+)
+def test_splash_attention_with_masks(mask, length, groups, causal, written):
+    q, k, v, g = tensors((2, 2, length, 64), (2, groups, length, 64))
+    masks = (jnp.asarray(SPLASH_MASKS[mask](np.random.default_rng(1), length)),)
+    kernel = AttentionForm(2**20, kernel=SplashKernel(interpret=True))
+    given = (q, k, v, g, masks, causal, groups != 2)
+    sizes = attention_sizes(q, k, v, *masks, causal) if groups == 2 else None
+    assert sizes is None or kernel.kernel.supports(sizes)
+    expected = results(AttentionForm(2**20), *given, written=written)
+    # Traced, as in a program.
+    found = jax.jit(lambda *given: results(kernel, *given, causal, groups != 2, written=written))(
+        *given[:5]
+    )
+    for mine, plain in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, plain, rtol=1e-4, atol=1e-4)
+
+
+def test_hidden_keys_of_splash_attention_have_a_weight_if_a_query_sees_none():
+    q, k, v, g = tensors((2, 2, 128, 64), (2, 2, 128, 64))
+    lowest = float(np.finfo("f4").min)
+    for mask in ("one_sequence_sees_no_key", "one"):
+        masks = (jnp.asarray(SPLASH_MASKS[mask](np.random.default_rng(1), 128)),)
+        given = (q, k, v, g, masks, False, False)
+        expected = results(AttentionForm(2**20), *given, fill=lowest, written=True)
+        kernel = AttentionForm(2**20, kernel=SplashKernel(interpret=True))
+        found = results(kernel, *given, fill=lowest, written=True)
+        for mine, plain in zip(found, expected, strict=True):
+            np.testing.assert_allclose(mine, plain, rtol=1e-4, atol=1e-4)
+
+
+SIZES = AttentionSizes(2, 4, 1, 256, 256, 64, jnp.dtype(jnp.bfloat16), True, None)
 
 
 @pytest.mark.parametrize(
     "change",
-    [{"queries": 200}, {"features": 40}, {"mask": True}, {"dtype": jnp.dtype(jnp.float64)}],
+    [
+        {"queries": 200},
+        {"features": 40},
+        {"mask": MaskSizes(True, 1, 1, 256)},
+        {"mask": MaskSizes(False, 1, 4, 256)},
+        {"mask": MaskSizes(False, 2**8, 1, 256), "batch": 2**8},
+        {"dtype": jnp.dtype(jnp.float64)},
+    ],
     ids=str,
 )
 def test_splash_attention_needs_whole_blocks(change):

@@ -25,8 +25,9 @@ from tools.chips.table import write_table
 ROOT = Path(__file__).resolve().parents[2]
 # The cheapest first.
 NAMES = (
-    "sdpa", "sdpa_gqa", "sdpa_full", "written_block", "padded_attention", "dropout",
-    "cross_entropy", "experts", "lstm", "vit", "resnet50", "bert", "llama", "gpt2", "gpt2_dropout",
+    "sdpa", "sdpa_gqa", "sdpa_full", "key_padding", "written_block", "padded_attention",
+    "dropout", "cross_entropy", "experts", "lstm", "vit", "resnet50", "bert", "llama",
+    "gpt2", "gpt2_dropout",
 )  # fmt: skip
 CHIPS = ("h100", "v5e")
 # XLA's compiler for GPUs finds no tiles for this one's products, neither for ours nor for JAX's.

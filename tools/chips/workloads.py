@@ -142,6 +142,30 @@ def _attention(
     return Workload(graph, in_jax, trains=False)
 
 
+def _key_padding(batch: int = 8, length: int = 1024, heads: int = 12) -> Workload:
+    """Attention with a mask for padding."""
+    shape, seen = (batch, length, heads, 64), (batch, 1, 1, length)
+
+    def attend(q: Any, k: Any, v: Any, mask: Any) -> Any:
+        q, k, v = (argument.transpose(1, 2) for argument in (q, k, v))
+        return F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2)
+
+    def graph(placement: Any, split: Any) -> tuple[Any, tuple]:
+        mask = _tensor(placement, *seen, dtype=flow.bool)
+        return Function(attend), (*(_tensor(placement, *shape) for _ in range(3)), mask)
+
+    def in_jax(type: str) -> tuple[Any, tuple, tuple]:
+        kind = "cudnn" if type == "cuda" else "xla"
+
+        def run(q: Any, k: Any, v: Any, mask: Any) -> Any:
+            return jax.nn.dot_product_attention(q, k, v, mask=mask, implementation=kind)
+
+        mask = _abstract(*seen, dtype=jnp.bool_)
+        return _jax_gradients(run, 3), (), (*(_abstract(*shape) for _ in range(3)), mask)
+
+    return Workload(graph, in_jax, trains=False)
+
+
 def _written_block(batch: int = 8, length: int = 1024, width: int = 768) -> Workload:
     """A layer of nanoGPT, which writes attention out: a mask from outside, and `masked_fill`."""
     heads = 12
@@ -313,6 +337,7 @@ WORKLOADS = {
     "sdpa": _attention(),
     "sdpa_gqa": _attention(groups=4),
     "sdpa_full": _attention(causal=False),
+    "key_padding": _key_padding(),
     "written_block": _written_block(),
     "padded_attention": _padded_attention(),
     "dropout": _dropout(),

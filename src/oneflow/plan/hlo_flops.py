@@ -122,9 +122,9 @@ def _cudnn_attention_flops(
 
 
 def _splash_attention_flops(instruction: HloInstruction, computation: Computation) -> int:
-    # Integers before them say which blocks of scores there are.
+    # Integers before them say which blocks of scores there are. Sequences with masks come first.
     floats = [text for n in instruction.operands if "f" in (text := computation[n].shapes)[:2]]
-    query, key = [shape for text in floats if len(shape := shapes_of(text)[0]) == 3][:2]
+    query, key = [shape for text in floats if len(shape := shapes_of(text)[0]) > 2][:2]
     is_backward = "_dkv" in instruction.name or "_dq" in instruction.name
     products = _BACKWARD_PRODUCTS if is_backward else _FORWARD_PRODUCTS
-    return 2 * math.prod(query) * key[1] * products
+    return 2 * math.prod(query) * key[-2] * products

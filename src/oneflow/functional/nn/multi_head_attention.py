@@ -16,6 +16,7 @@ from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.matmul import matmul
 from oneflow.primitives.operators.reduce import mean
 from oneflow.primitives.operators.shape import broadcast_to, concat, pad, reshape, split, transpose
+from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.tensor import Tensor
 
@@ -122,13 +123,21 @@ def _append_zero(x: Tensor, dim: int) -> Tensor:
 
 
 def _full_mask(
-    attn_mask: Tensor | None, key_padding_mask: Tensor | None, q: Tensor, k_len: int
+    attn_mask: Tensor | None,
+    key_padding_mask: Tensor | None,
+    q: Tensor,
+    k_len: int,
+    is_added: bool,
 ) -> Tensor | None:
-    """Both masks in one that broadcasts to ``(batch, heads, queries, keys)``."""
+    """Both masks in one that broadcasts to ``(batch, heads, queries, keys)``.
+
+    Masks of truth values stay such a one, true where a key is seen, unless it has to be added:
+    fused kernels take it.
+    """
     batch, heads, q_len, _ = q.shape
-    mask = None
+    masks = []
     if attn_mask is not None:
-        mask = float_mask(attn_mask, q, "attn_mask")
+        mask = attn_mask
         if mask.ndim == 3:
             _expect(mask, (batch * heads, q_len, k_len), "3D attn_mask")
             mask = call(reshape, mask, shape=(batch, heads, q_len, k_len))
@@ -136,12 +145,20 @@ def _full_mask(
             _expect(mask, (q_len, k_len), "2D attn_mask")
         else:
             raise RuntimeError(f"attn_mask's dimension {mask.ndim} is not supported")
+        masks.append((mask, "attn_mask"))
     if key_padding_mask is not None:
-        padding = float_mask(key_padding_mask, q, "key_padding_mask")
-        _expect(padding, (batch, k_len), "key_padding_mask")
-        padding = call(reshape, padding, shape=(batch, 1, 1, k_len))
-        mask = padding if mask is None else call(p.add, mask, padding)
-    return mask
+        _expect(key_padding_mask, (batch, k_len), "key_padding_mask")
+        padding = call(reshape, key_padding_mask, shape=(batch, 1, 1, k_len))
+        masks.append((padding, "key_padding_mask"))
+    if not masks:
+        return None
+    if not is_added and all(mask.dtype.category is Category.BOOL for mask, _ in masks):
+        return call(p.logical_not, _joined([mask for mask, _ in masks], p.logical_or))
+    return _joined([float_mask(mask, q, name) for mask, name in masks], p.add)
+
+
+def _joined(masks: list[Tensor], operator: Primitive) -> Tensor:
+    return masks[0] if len(masks) == 1 else call(operator, *masks)
 
 
 def _expect(mask: Tensor, shape: tuple[int, ...], name: str) -> None:
@@ -209,7 +226,8 @@ def batched_attention(
         k, v = _with_zero_key(k), _with_zero_key(v)
         attn_mask, key_padding_mask = _extended_masks(attn_mask, key_padding_mask)
     causal = options.is_causal and key_padding_mask is None and not options.need_weights
-    mask = None if causal else _full_mask(attn_mask, key_padding_mask, q, k.shape[2])
+    masks = (attn_mask, key_padding_mask)
+    mask = None if causal else _full_mask(*masks, q, k.shape[2], is_added=options.need_weights)
     weights = None
     if options.need_weights:
         mixed, weights = _explicit(q, k, v, mask, options.dropout)

@@ -29,6 +29,29 @@ LOWEST = -1e30
 _UNSEEN = 1e30
 # Blocks of keys up to which one kernel computes all gradients on a TPU.
 _MAX_FUSED = 4
+# Numbers of a table of blocks in a TPU's memory of scalars, which has whole tiles.
+_MAX_TABLE, _TILE = 2**17, (8, 128)
+
+
+class MaskSizes(NamedTuple):
+    """The sizes of a mask; 1: it is the same everywhere.
+
+    Attributes:
+        is_added: to the scores; otherwise it has truth values.
+        batch: sequences.
+        heads: of queries.
+        queries: 1: each key is hidden from all queries or from none.
+    """
+
+    is_added: bool
+    batch: int
+    heads: int
+    queries: int
+
+    @property
+    def is_of_keys(self) -> bool:
+        """True if it only says which keys of a sequence may be seen, as padding does."""
+        return not self.is_added and self.heads == self.queries == 1
 
 
 class AttentionSizes(NamedTuple):
@@ -43,7 +66,7 @@ class AttentionSizes(NamedTuple):
         features: of a head.
         dtype: of queries, keys and values.
         causal: a query sees the keys up to its own position.
-        mask: whether there is one.
+        mask: its sizes; None: there is none.
         fill: the score of a key that a mask of truth values hides.
     """
 
@@ -55,7 +78,7 @@ class AttentionSizes(NamedTuple):
     features: int
     dtype: Any
     causal: bool
-    mask: bool
+    mask: MaskSizes | None
     fill: float = -math.inf
 
     @property
@@ -87,9 +110,26 @@ def attention_sizes(
         *(math.prod(batch), groups, repeats, queries, keys, features),
         dtype=q.dtype,
         causal=causal,
-        mask=mask is not None,
+        mask=None if mask is None else _mask_sizes(mask, q, repeats),
         fill=fill,
     )
+
+
+def _mask_sizes(mask: Any, q: Any, repeats: int) -> MaskSizes:
+    batch, heads = _batch_and_heads((1,) * (q.ndim - mask.ndim) + mask.shape, q, repeats)
+    rows = mask.shape[-2] if mask.ndim > 1 else 1
+    return MaskSizes(mask.dtype != bool, math.prod(batch), math.prod(heads), rows)
+
+
+def _batch_and_heads(
+    shape: tuple[int, ...], q: Any, repeats: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """A mask's leading dimensions, of sequences and of heads: those of queries, or ones."""
+    stop = q.ndim - 2
+    start = stop - (2 if repeats > 1 else 1)
+    parts = ((shape[:start], q.shape[:start]), (shape[start:stop], q.shape[start:stop]))
+    batch, heads = (part if all(size == 1 for size in part) else full for part, full in parts)
+    return batch, heads
 
 
 class AttentionKernel(ABC):
@@ -112,6 +152,10 @@ class AttentionKernel(ABC):
         """A result of the kernel in the order and shape of `like`."""
 
     @abstractmethod
+    def to_mask(self, mask: Any, seen: Any, sizes: AttentionSizes, q: Any) -> Any:
+        """The kernel's mask: from one of `q`'s dimensions, and which queries see a key."""
+
+    @abstractmethod
     def lse_shape(self, sizes: AttentionSizes) -> tuple[int, ...]:
         """The shape of what the kernel keeps for each query."""
 
@@ -121,7 +165,7 @@ class CudnnKernel(AttentionKernel):
 
     def supports(self, sizes: AttentionSizes) -> bool:
         """Return whether cuDNN is here and takes these shapes; JAX knows which."""
-        is_odd = sizes.mask and (sizes.queries % 2 or sizes.keys % 2)
+        is_odd = sizes.mask is not None and (sizes.queries % 2 or sizes.keys % 2)
         return sizes.dtype in _HALF and not is_odd and _has_cudnn_kernel(self, sizes)
 
     def function(self, sizes: AttentionSizes, scale: float) -> Callable:
@@ -151,6 +195,11 @@ class CudnnKernel(AttentionKernel):
         """Heads before lengths."""
         return x.transpose(0, 2, 1, 3).reshape(like.shape)
 
+    def to_mask(self, mask: Any, seen: Any, sizes: AttentionSizes, q: Any) -> Any:
+        """A mask of matrices; queries that see no key see all: cuDNN's kernel knows none."""
+        mask = mask | ~seen if mask.dtype == bool else jnp.where(seen, mask, 0)
+        return _mask_of_heads(mask, sizes, q)
+
     def lse_shape(self, sizes: AttentionSizes) -> tuple[int, ...]:
         """A number for each sequence, head and query."""
         return (sizes.batch, sizes.heads, sizes.queries)
@@ -178,6 +227,11 @@ def _splash_attention() -> Any:
 class SplashKernel(AttentionKernel):
     """Splash attention on TPUs: all heads of all sequences by length and features.
 
+    A mask of keys, as padding is, becomes segments: keys of another segment than the queries' are
+    hidden. Another mask of truth values that all heads share is read block by block, and blocks
+    that hide all keys are left out. Masks of single heads would take more memory than blocks of
+    scores do.
+
     Args:
         interpret: run it without a TPU, to try it.
     """
@@ -186,56 +240,127 @@ class SplashKernel(AttentionKernel):
         self._interpret = interpret
 
     def supports(self, sizes: AttentionSizes) -> bool:
-        """Return whether there are whole blocks, and no mask but the causal one."""
+        """Return whether there are whole blocks, and no mask that is added or of single heads."""
+        mask = sizes.mask
         return (
             sizes.dtype in (*_HALF, jnp.float32)
-            and not sizes.mask
+            and (mask is None or not (mask.is_added or mask.heads > 1))
             and sizes.features % 64 == 0
             and sizes.queries % 128 == sizes.keys % 128 == 0
+            and _table_size(sizes) <= _MAX_TABLE
         )
 
     def function(self, sizes: AttentionSizes, scale: float) -> Callable:
         """The kernel for the mask, which skips blocks that no query sees."""
-        splash, sides = _splash_attention(), (sizes.queries, sizes.keys)
-        mask = splash.CausalMask(sides) if sizes.causal else splash.FullMask(sides)
-        rows, columns = _block_size(sizes.queries), _block_size(sizes.keys)
-        # One kernel for all gradients writes those of queries once for each block of keys.
-        is_fused = sizes.keys <= _MAX_FUSED * columns
-        blocks = splash.BlockSizes(
-            block_q=rows,
-            block_kv=columns,
-            block_q_dkv=rows,
-            block_kv_dkv=columns,
-            block_q_dq=None if is_fused else rows,
-            block_kv_dq=None if is_fused else columns,
-            use_fused_bwd_kernel=is_fused,
+        run = functools.partial(self._run, sizes, scale)
+        return jax.vmap(run) if sizes.mask is not None and sizes.mask.is_of_keys else run
+
+    def _run(self, sizes: AttentionSizes, scale: float, q, k, v, *mask):
+        kernel, segments = self._kernel(sizes, *mask)
+        return kernel(q * jnp.asarray(scale, q.dtype), k, v, segment_ids=segments)
+
+    def _kernel(self, sizes: AttentionSizes, mask: Any = None) -> tuple[Any, Any]:
+        """JAX's kernel, and the segments of queries and keys."""
+        splash = _splash_attention()
+        make = functools.partial(
+            splash.make_splash_mha_single_device,
+            block_sizes=_splash_blocks(sizes),
+            interpret=self._interpret,
         )
-
-        def run(q, k, v):
-            masks = splash.MultiHeadMask([mask] * (sizes.batch * sizes.heads))
-            kernel = splash.make_splash_mha_single_device(
-                masks, block_sizes=blocks, interpret=self._interpret
-            )
-            return kernel(q * jnp.asarray(scale, q.dtype), k, v)
-
-        return run
+        if mask is not None and mask.ndim > 1:
+            return _with_shared_masks(make(mask), sizes), None
+        sides = (sizes.queries, sizes.keys)
+        seen = splash.CausalMask(sides) if sizes.causal else splash.FullMask(sides)
+        count = sizes.heads * (sizes.batch if mask is None else 1)
+        kernel = make(splash.MultiHeadMask([seen] * count))
+        if mask is None:
+            return kernel, None
+        queries = jnp.ones(sizes.queries, jnp.int32)
+        return kernel, splash.SegmentIds(queries, mask.astype(jnp.int32))
 
     def to_kernel(self, x: Any, sizes: AttentionSizes) -> Any:
-        """The heads of all sequences in one dimension."""
+        """The heads of all sequences in one dimension, those of one where sequences have masks."""
+        if sizes.mask is not None and sizes.mask.is_of_keys:
+            return x.reshape(sizes.batch, -1, *x.shape[-2:])
         return x.reshape(-1, *x.shape[-2:])
 
     def from_kernel(self, x: Any, like: Any) -> Any:
         """The heads of all sequences where they were."""
         return x.reshape(like.shape)
 
+    def to_mask(self, mask: Any, seen: Any, sizes: AttentionSizes, q: Any) -> Any:
+        """A mask of each sequence's keys, or matrices, one for all sequences or one for each."""
+        del seen
+        assert sizes.mask is not None
+        if sizes.mask.is_of_keys:
+            shape = (*q.shape[: q.ndim - 2 - (2 if sizes.repeats > 1 else 1)], sizes.keys)
+            heads = tuple(range(len(shape) - 1, q.ndim - 1))
+            return jnp.broadcast_to(mask.squeeze(heads), shape).reshape(sizes.batch, sizes.keys)
+        if sizes.causal:
+            mask &= jnp.tri(sizes.queries, dtype=bool)
+        return _mask_of_heads(mask, sizes, q).reshape(-1, sizes.queries, sizes.keys)
+
     def lse_shape(self, sizes: AttentionSizes) -> tuple[int, ...]:
         """A number for each head and query."""
+        if sizes.mask is not None and sizes.mask.is_of_keys:
+            return (sizes.batch, sizes.heads, sizes.queries)
         return (sizes.batch * sizes.heads, sizes.queries)
 
 
-def _block_size(length: int) -> int:
-    """The largest block, up to 1024, of which there is a whole number."""
-    return math.gcd(length, 1024)
+def _splash_blocks(sizes: AttentionSizes) -> Any:
+    rows, columns = _block_sides(sizes)
+    # One kernel for all gradients writes those of queries once for each block of keys.
+    is_fused = sizes.keys <= _MAX_FUSED * columns
+    return _splash_attention().BlockSizes(
+        block_q=rows,
+        block_kv=columns,
+        block_q_dkv=rows,
+        block_kv_dkv=columns,
+        block_q_dq=None if is_fused else rows,
+        block_kv_dq=None if is_fused else columns,
+        use_fused_bwd_kernel=is_fused,
+    )
+
+
+def _block_sides(sizes: AttentionSizes) -> tuple[int, int]:
+    """The largest blocks of which there is a whole number, and for which a core has memory."""
+    is_read = sizes.mask is not None and not sizes.mask.is_of_keys
+    limit = 512 if is_read else 1024
+    return math.gcd(sizes.queries, limit), math.gcd(sizes.keys, limit)
+
+
+def _table_size(sizes: AttentionSizes) -> int:
+    """Numbers, with those that fill tiles up, in a table that tells which mask a head has."""
+    mask = sizes.mask
+    if mask is None or mask.is_of_keys:
+        return 0
+    heads = 1 if mask.batch == 1 else sizes.batch * sizes.heads
+    rows, columns = _block_sides(sizes)
+    blocks = (sizes.queries // rows, sizes.keys // columns)
+    return heads * math.prod(
+        -(-count // tile) * tile for count, tile in zip(blocks, _TILE, strict=True)
+    )
+
+
+def _with_shared_masks(kernel: Any, sizes: AttentionSizes) -> Any:
+    """A kernel for the masks of sequences, with tables for all their heads."""
+
+    def of_all_heads(table: Any) -> Any:
+        blocks = table.shape[1:]
+        table = jnp.broadcast_to(table[:, None], (sizes.batch, sizes.heads, *blocks))
+        return table.reshape(-1, *blocks)
+
+    def shared(info: Any) -> Any:
+        # The table of a single mask is for all heads.
+        is_one = info.data_next.shape[0] == 1
+        names = () if is_one else ("data_next", "mask_next", "block_mask")
+        tables = {name: of_all_heads(getattr(info, name)) for name in names}
+        # JAX makes an array of it, which a traced function cannot read.
+        return info._replace(is_dynamic_mask=True, **tables)
+
+    infos, settings = kernel.tree_flatten()
+    infos = [None if info is None else shared(info) for info in infos]
+    return type(kernel).tree_unflatten(settings, infos)
 
 
 # --- forward and backward
@@ -315,25 +440,21 @@ def _kernel_operands(kernel: AttentionKernel, sizes: AttentionSizes, q, k, v, ma
     tensors = tuple(kernel.to_kernel(tensor, sizes) for tensor in (q, k, v))
     if mask is None:
         return tensors, None
-    mask, seen = _seen(mask.reshape((1,) * (q.ndim - mask.ndim) + mask.shape), sizes)
-    return (*tensors, _mask_of_heads(mask, sizes, q)), seen
+    mask = mask.reshape((1,) * (q.ndim - mask.ndim) + mask.shape)
+    seen = _seen(mask, sizes)
+    return (*tensors, kernel.to_mask(mask, seen, sizes, q)), seen
 
 
 def _seen(mask, sizes: AttentionSizes):
-    """A mask in which all queries see a key, and which of them did before."""
+    """Truth values of queries: they see a key."""
     seen = mask if mask.dtype == bool else mask > -jnp.inf
     if sizes.causal:
         seen &= jnp.tri(sizes.queries, dtype=bool)
-    seen = seen.any(-1, keepdims=True)
-    return (mask | ~seen if mask.dtype == bool else jnp.where(seen, mask, 0)), seen
+    return seen.any(-1, keepdims=True)
 
 
 def _mask_of_heads(mask, sizes: AttentionSizes, q):
     """A mask by sequences, heads, queries and keys; one sequence or head stands for all."""
-    heads = 2 if sizes.repeats > 1 else 1
-    batch, last = mask.shape[: q.ndim - 2 - heads], mask.shape[q.ndim - 2 - heads : -2]
-    full_batch, full_last = q.shape[: q.ndim - 2 - heads], q.shape[q.ndim - 2 - heads : -2]
-    batch = batch if all(size == 1 for size in batch) else full_batch
-    last = last if all(size == 1 for size in last) else full_last
-    mask = jnp.broadcast_to(mask, (*batch, *last, sizes.queries, sizes.keys))
-    return mask.reshape(math.prod(batch), math.prod(last), sizes.queries, sizes.keys)
+    batch, heads = _batch_and_heads(mask.shape, q, sizes.repeats)
+    mask = jnp.broadcast_to(mask, (*batch, *heads, sizes.queries, sizes.keys))
+    return mask.reshape(math.prod(batch), math.prod(heads), sizes.queries, sizes.keys)
