@@ -126,8 +126,6 @@ PICKLES = {
     "a class": (b"ccollections\nOrderedDict\n.", "holds a function"),
     "a class of storages": (b"ctorch\nFloatStorage\n.", "holds a StorageType"),
     "a class of parameters": (b"ctorch.nn.parameter\nParameter\n.", "holds a method"),
-    "a storage": (shared_storage() + b".", "holds a TorchStorage"),
-    "a storage in a set": (b"\x8f(" + shared_storage() + b"\x90.", "holds a TorchStorage"),
     "an unknown property": (
         tensor_of(shared_storage(), SHAPE, STEP, metadata=b"}X\x04\0\0\0zeta\x88s"),
         "property `zeta`",
@@ -235,12 +233,10 @@ def test_numpy_dtypes(tmp_path):
 @pytest.mark.parametrize(
     ("make", "match"),
     [
-        (lambda: torch.eye(2).to_sparse(), "_rebuild_sparse_tensor"),
         (lambda: torch.quantize_per_tensor(torch.ones(2), 1, 0, torch.qint8), "_rebuild_qtensor"),
         (lambda: np.array([None]), "lists of other objects"),
-        (lambda: torch.ones(2).untyped_storage(), "holds a TorchStorage"),
     ],
-    ids=["sparse", "quantized", "objects", "storage"],
+    ids=["quantized", "objects"],
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_what_is_not_supported_is_refused_by_name(tmp_path, make, match):

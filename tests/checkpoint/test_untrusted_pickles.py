@@ -14,9 +14,10 @@ import pytest
 import torch
 
 import oneflow as flow
-from oneflow.checkpoint import pickled_objects, torch_file
+from oneflow.checkpoint import pickled_objects
 from oneflow.checkpoint.load_errors import UnsafePickleError
 from oneflow.checkpoint.numpy_pickle import Budget
+from oneflow.checkpoint.torch_builder import TorchBuilder
 
 
 class Declared:
@@ -41,7 +42,7 @@ DECLARED = {
     (item.__module__, item.__qualname__): item for item in (Declared, Mode, declared_function)
 }
 _OF_TENSORS = pickled_objects._names_of_tensors([])
-_OF_PYTORCH = torch_file._Builder(lambda device: device, Budget(0)).table()
+_OF_PYTORCH = TorchBuilder(lambda device: device, Budget(0)).table()
 # The opcodes that change or call a name on the stack.
 ACTIONS = {
     "state": b"}X\x05\x00\x00\x00ownedK\x05sb",

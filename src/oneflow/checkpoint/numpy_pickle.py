@@ -13,6 +13,7 @@ import numpy as np
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
+from oneflow.base.layout import Layout, MemoryFormat
 from oneflow.base.shape import Size
 from oneflow.checkpoint.load_errors import UnsafePickleError, load_errors
 from oneflow.checkpoint.pickle_reader import BuildTarget, PickleReader, checked_keys
@@ -221,6 +222,10 @@ def numpy_table(budget: Budget) -> dict[tuple[str, str], Any]:
         budget.take(len(content))
         return bytearray(content)
 
+    def bytes_of_nothing() -> bytes:
+        """Return no bytes; old pickles write others as calls of `encode`."""
+        return b""
+
     def array(*_: Any) -> _PendingArray:
         return _PendingArray(budget)
 
@@ -228,6 +233,7 @@ def numpy_table(budget: Budget) -> dict[tuple[str, str], Any]:
         "set": _set_of,
         "frozenset": _frozenset_of,
         "bytearray": byte_array,
+        "bytes": bytes_of_nothing,
         "complex": complex,
     }
     return {
@@ -276,6 +282,8 @@ class _PendingEvaluator:
         np.generic,
         DType,
         Device,
+        Layout,
+        MemoryFormat,
         Size,
         range,
         PurePath,

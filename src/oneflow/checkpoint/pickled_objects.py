@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 
 from oneflow.checkpoint.load_errors import UnsafePickleError
 from oneflow.checkpoint.pickle_reader import PickleReader
+from oneflow.checkpoint.torch_names import PYTORCH_NAMES, is_of_pytorch
 from oneflow.functional.shape.complex_parts import ComplexPart
 from oneflow.module.buffer import Buffer
 from oneflow.module.parameter import Parameter
@@ -27,7 +28,7 @@ from oneflow.tensor.tensor import Tensor
 _TRUSTED: ContextVar[Any] = ContextVar("trusted", default=None)
 _PLAIN = (Tensor, Parameter, Buffer, ComplexPart)
 # The ways to reduce tensors to their values, which a file holds beside the pickle.
-_OF_VALUES = (Tensor.__reduce_ex__, Parameter.__reduce_ex__)
+OF_VALUES = (Tensor.__reduce_ex__, Parameter.__reduce_ex__)
 # Classes and functions that any file may name, by module and qualified name.
 SAFE_GLOBALS: dict[tuple[str, str], Any] = {}
 
@@ -45,6 +46,11 @@ def trusting(trust: bool, pickle_module: Any = None) -> Iterator[None]:
         yield
     finally:
         _TRUSTED.reset(token)
+
+
+def trusted_module() -> Any:
+    """Return the module that reads the pickles of a file that is trusted; None: it is not."""
+    return _TRUSTED.get()
 
 
 def is_unpickled() -> bool:
@@ -71,7 +77,7 @@ def dump(value: Any, pickle_module: Any, encode: Callable[[Tensor], Any]) -> dic
             return len(tensors) - 1
 
         def reducer_override(self, obj: Any) -> Any:
-            if isinstance(obj, Tensor) and type(obj).__reduce_ex__ in _OF_VALUES:
+            if isinstance(obj, Tensor) and type(obj).__reduce_ex__ in OF_VALUES:
                 return _by_plain_tensor(obj)
             override = getattr(super(), "reducer_override", None)
             return NotImplemented if override is None else override(obj)
@@ -106,7 +112,7 @@ def of_class(kind: type[Tensor], plain: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class _TensorKind:
+class TensorKind:
     """Mark for the name of a class of tensors in a file without trust; it is no class."""
 
     type: type[Tensor]
@@ -119,11 +125,9 @@ def _names_of_tensors(tensors: list[Tensor]) -> dict[tuple[str, str], Any]:
     def make(kind: Any, plain: Any) -> Tensor:
         if id(plain) not in ids:
             raise UnsafePickleError("it makes a tensor of something that is no tensor in the file")
-        return of_class(kind.type if isinstance(kind, _TensorKind) else kind, plain)
+        return of_class(kind.type if isinstance(kind, TensorKind) else kind, plain)
 
-    kinds = {
-        (kind.__module__, kind.__qualname__): _TensorKind(kind) for kind in (Tensor, Parameter)
-    }
+    kinds = {(kind.__module__, kind.__qualname__): TensorKind(kind) for kind in (Tensor, Parameter)}
     return {**kinds, (of_class.__module__, of_class.__qualname__): make}
 
 
@@ -246,6 +250,8 @@ def _unpickle(
         def find_class(self, module_name: str, global_name: str) -> Any:
             key = module_name, global_name
             content = table.get(key, SAFE_GLOBALS.get(key))
+            if content is None and is_of_pytorch(module_name):
+                return PYTORCH_NAMES.value.object_named(module_name, global_name)
             return super().find_class(module_name, global_name) if content is None else content
 
     return Unpickler(file).load()

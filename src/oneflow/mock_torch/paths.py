@@ -197,7 +197,7 @@ _ROWS = (
         "_ConvTransposeNd=_ConvTranspose _ConvTransposeMixin=_ConvTranspose",
     ),
     ("torch.nn.modules.dropout", "oneflow.nn.modules.dropout", "_DropoutNd=_Dropout"),
-    ("torch.nn.modules.linear", "torch.nn", "LazyLinear"),
+    ("torch.nn.modules.linear", "torch.nn", "LazyLinear NonDynamicallyQuantizableLinear=Linear"),
     (
         "torch.nn.modules.linear_cross_entropy_options",
         "torch.nn",

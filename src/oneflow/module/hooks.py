@@ -17,7 +17,7 @@ from oneflow.tensor.views import unwrap
 
 _IDS = itertools.count()
 CALL_KINDS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
-_KINDS = (
+KINDS = (
     *CALL_KINDS,
     "_state_dict_pre_hooks",
     "_state_dict_hooks",
@@ -133,7 +133,7 @@ class HooksMixin:
     _has_call_hooks = False
 
     def _make_hooks(self) -> None:
-        for name in _KINDS:
+        for name in KINDS:
             self.__dict__[name] = Hooks()
 
     def register_forward_pre_hook(

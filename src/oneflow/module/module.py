@@ -12,6 +12,7 @@ from oneflow.module.buffer import Buffer
 from oneflow.module.conversion import ConversionMixin
 from oneflow.module.hooks import HooksMixin, call_with_hooks, registered
 from oneflow.module.parameter import Parameter
+from oneflow.module.pytorch_state import state_from_pytorch
 from oneflow.module.state import (
     IncompatibleKeys,
     StateDictLoader,
@@ -178,6 +179,7 @@ class Module(HooksMixin, ConversionMixin, KeywordSuggestion):
         return sorted(name for name in names if not name[0].isdigit())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        state = state_from_pytorch(state)
         self.__dict__.update(state, **{k: Registry(state[k]) for k in _STORES if k in state})
 
     # --- registration

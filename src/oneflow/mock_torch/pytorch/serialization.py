@@ -7,10 +7,14 @@ import inspect
 import os
 import pickle
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import IO, Any
 
 import oneflow as flow
+from oneflow.checkpoint import torch_writer
 from oneflow.checkpoint.pickled_objects import SAFE_GLOBALS
+from oneflow.checkpoint.serialization import PROGRAM_STORE
+from oneflow.checkpoint.torch_pickler import GlobalTensorError
 
 DEFAULT_PROTOCOL = 2
 FileLike = str | os.PathLike[str] | IO[bytes]
@@ -27,15 +31,26 @@ def save(
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
 ) -> None:
-    """Save anything that can be pickled; what is plain data needs no trust to be loaded.
+    """Save anything that can be pickled in PyTorch's format, which PyTorch itself reads, too.
+
+    Classes and functions of this package go by their names in PyTorch, others by their own. A file
+    that is named changes at once, when everything is on disk. Tensors that share memory do so again
+    when they are loaded. Global tensors, and graphs, which PyTorch does not have, are saved as by
+    `oneflow.save`.
 
     Args:
         obj: what to save.
         f: file name, or a file open for writing bytes.
-        pickle_module: a module like `pickle`, for objects of other classes than plain data.
-        pickle_protocol: accepted.
-        _use_new_zipfile_serialization: accepted: files are those of `oneflow.save`.
-        _disable_byteorder_record: accepted.
+        pickle_module: a module like `pickle`, whose `Pickler` pickles objects.
+        pickle_protocol: of pickles; PyTorch trusts only files of the second without being asked to.
+        _use_new_zipfile_serialization: False: as before PyTorch 1.6.
+        _disable_byteorder_record: the file does not say in which order the bytes of numbers are.
+
+    Raises:
+        AttributeError: `f` is neither a name nor a file.
+        RuntimeError: there is no such folder; or tensors see the same memory as elements of several
+            types.
+        OSError: the file system's; names the path.
 
     Example:
         >>> import argparse, io
@@ -48,7 +63,36 @@ def save(
         >>> torch.load(file)
         {'args': Namespace(lr=0.1)}
     """
-    flow.save(obj, f, pickle_module=pickle_module)
+    if isinstance(obj, PROGRAM_STORE.value.kind):
+        flow.save(obj, f)
+        return
+    target = _target_of(f)
+    try:
+        torch_writer.save(
+            obj,
+            target,
+            pickle_module,
+            pickle_protocol,
+            is_archive=_use_new_zipfile_serialization,
+            has_byte_order=not _disable_byteorder_record,
+        )
+    except GlobalTensorError:
+        flow.save(obj, f, pickle_module=pickle_module)
+
+
+def _target_of(f: Any) -> Any:
+    """Return the path or the open file that something stands for."""
+    if isinstance(f, str | os.PathLike):
+        target = Path(f)
+        if not target.parent.is_dir():
+            raise RuntimeError(f"Parent directory {target.parent} does not exist.")
+        return target
+    if not callable(getattr(f, "write", None)):
+        raise AttributeError(
+            "expected 'f' to be string, path, or a file-like object with a 'write' attribute, got "
+            f"{type(f).__name__}"
+        )
+    return f
 
 
 def load(

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from oneflow.checkpoint import serialization
+from oneflow.checkpoint import serialization, torch_writer
 
 
 def dcp_to_torch_save(
     dcp_checkpoint_dir: str | os.PathLike[str], torch_save_path: str | os.PathLike[str]
 ) -> None:
-    """Write the checkpoint of a folder to a file, with whole tensors."""
-    serialization.save(serialization.load(dcp_checkpoint_dir, map_location="cpu"), torch_save_path)
+    """Write the checkpoint of a folder to a file of PyTorch's, with whole tensors."""
+    torch_writer.save(
+        serialization.load(dcp_checkpoint_dir, map_location="cpu"), Path(torch_save_path)
+    )
 
 
 def torch_save_to_dcp(

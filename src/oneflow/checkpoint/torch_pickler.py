@@ -1,0 +1,410 @@
+"""Pickles as PyTorch writes them: its names, and tensors as cuts of storages beside the pickle."""
+
+from __future__ import annotations
+
+import copyreg
+import io
+import pickle
+from collections import OrderedDict
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from oneflow.base.change_count import CountedDict
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType, uint16, uint32, uint64
+from oneflow.base.layout import Layout, MemoryFormat
+from oneflow.base.shape import Size
+from oneflow.checkpoint.pickled_objects import OF_VALUES
+from oneflow.checkpoint.torch_names import PYTORCH_NAMES, TorchName
+from oneflow.functional.creation.storages import STORAGE_CLASSES, TypedStorage, UntypedStorage
+from oneflow.functional.shape.complex_parts import ComplexPart
+from oneflow.module.buffer import Buffer
+from oneflow.module.module import Module
+from oneflow.module.parameter import Parameter
+from oneflow.module.pytorch_state import state_for_pytorch
+from oneflow.module.state import StateDict
+from oneflow.nested.tensor import NestedTensor
+from oneflow.primitives.strides import row_major
+from oneflow.program.update_number import UpdateNumber
+from oneflow.program.value import Value
+from oneflow.runtime.eager import read_array
+from oneflow.sparse.tensor import SparseTensor, described
+from oneflow.tensor.copied_memory import Part, part_of
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
+
+Reduced = str | tuple[Any, ...]
+_UTILS = "torch._utils"
+_TENSOR, _TENSOR_OF_DTYPE, _META, _PARAMETER, _PARAMETER_WITH_STATE, _SPARSE = (
+    TorchName(_UTILS, f"_rebuild_{what}")
+    for what in (
+        *("tensor_v2", "tensor_v3", "meta_tensor_no_storage", "parameter"),
+        *("parameter_with_state", "sparse_tensor"),
+    )
+)
+_OF_TYPE = TorchName("torch._tensor", "_rebuild_from_type_v2")
+_LAYOUT = TorchName("torch.serialization", "_get_layout")
+_DEVICE, _SIZE = TorchName("torch", "device"), TorchName("torch", "Size")
+_BYTES = TorchName("torch.storage", "UntypedStorage")
+# Their tensors are cut from bytes, as storages of one type end with the older types.
+_OF_BYTES = (uint16, uint32, uint64)
+
+
+class GlobalTensorError(Exception):
+    """A global tensor is to be pickled: PyTorch's files hold none."""
+
+
+class Memory:
+    """All elements that tensors are cut from.
+
+    Attributes:
+        key: its name in the file.
+        device: where it is.
+        dtype: the type that the file says its elements have.
+    """
+
+    def __init__(self, key: str, value: Value, dtype: DType) -> None:
+        self.key, self.dtype = key, dtype
+        self.device: Device = value.spec.device
+        self._value = value
+
+    @property
+    def nbytes(self) -> int:
+        """The number of bytes."""
+        return self._value.spec.nbytes
+
+    @property
+    def numel(self) -> int:
+        """The number of elements of the file's type."""
+        return self.nbytes // self.dtype.itemsize
+
+    def content(self) -> memoryview:
+        """The bytes."""
+        array = np.ascontiguousarray(np.asarray(read_array(self._value)))
+        return memoryview(array.reshape(-1).view(np.uint8))
+
+
+class _Reference(NamedTuple):
+    """What a pickle has in the place of a memory: a persistent object, outside of it."""
+
+    memory: Memory
+    kind: TorchName
+    numel: int
+
+
+class _Values:
+    """A tensor without its class and its attributes."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+
+class Memories:
+    """The memories of the tensors in one file, each once."""
+
+    def __init__(self) -> None:
+        self._by_identity: dict[int, Memory] = {}
+        # What the memories are told apart by must live as long as they do.
+        self._alive: list[Any] = []
+
+    def all(self) -> list[Memory]:
+        """Return them in the order in which they were met."""
+        return list(self._by_identity.values())
+
+    def of_tensor(self, tensor: Tensor) -> tuple[Memory, Part]:
+        """Return the memory of a tensor, and the part of it that the tensor is.
+
+        Raises:
+            RuntimeError: it was met before with elements of another type.
+        """
+        value, family = unwrap(tensor), tensor._family
+        if family is None:
+            shape = tuple(value.spec.shape)
+            part: Part = (shape, row_major(shape), 0, False, value.spec.dtype)
+            return self._memory(value, value, value.spec.dtype), part
+        part = part_of(tensor)
+        return self._memory(family.storage, family.storage.value, part[-1]), part
+
+    def of_storage(self, storage: TypedStorage | UntypedStorage) -> Memory:
+        """Return the memory of a storage.
+
+        Raises:
+            RuntimeError: it was met before with elements of another type.
+        """
+        if storage._part is not None:
+            storage = storage.clone()
+        return self._memory(storage._memory, storage._memory.value, storage.dtype)
+
+    def _memory(self, identity: Any, value: Value, dtype: DType) -> Memory:
+        memory = self._by_identity.get(id(identity))
+        if memory is None:
+            self._alive.append(identity)
+            memory = Memory(str(len(self._by_identity)), value, dtype)
+            self._by_identity[id(identity)] = memory
+        if memory.dtype is not dtype:
+            raise RuntimeError(
+                "Cannot save multiple tensors or storages that view the same data as different "
+                f"types, here {memory.dtype} and {dtype}: save a clone of one"
+            )
+        return memory
+
+
+def dump(
+    obj: Any, pickle_module: Any, protocol: int, memories: Memories, *, is_legacy: bool = False
+) -> bytes:
+    """Return the pickle of an object, with names as in PyTorch.
+
+    Args:
+        obj: the object.
+        pickle_module: a module like `pickle`.
+        protocol: of pickles.
+        memories: gets the memories of the tensors in it.
+        is_legacy: whether it is for the plain files before PyTorch 1.6.
+
+    Raises:
+        GlobalTensorError: it holds a global tensor.
+        RuntimeError: tensors see the same memory as elements of several types.
+    """
+    content = io.BytesIO()
+    pickler = _pickler_class(pickle_module)(content, protocol)
+    pickler.memories, pickler.is_legacy = memories, is_legacy
+    pickler.dispatch_table = _Reducers(pickler)
+    pickler.dump(obj)
+    return content.getvalue()
+
+
+class _TorchNames:
+    """The part of a pickler that writes names as in PyTorch, and storages as persistent objects."""
+
+    memories: Memories
+    is_legacy: bool
+
+    def persistent_id(self, obj: Any) -> Any:
+        """Return the description of a storage; None for other objects."""
+        if type(obj) is _Reference:
+            return _persistent_id(obj, self.is_legacy)
+        if isinstance(obj, TypedStorage | UntypedStorage):
+            return _persistent_id(_of_storage(obj, self), self.is_legacy)
+        return None
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        """Write the name of an object."""
+        place = _place_of(obj)
+        if place is None:
+            super().save_global(obj, name)  # pyright: ignore[reportAttributeAccessIssue]
+        else:
+            _write_name(self, obj, *place)
+
+
+def _pickler_class(pickle_module: Any) -> Any:
+    """Return a class of picklers that uses PyTorch's names, with the ways of a module.
+
+    Names can be replaced in a pickler that is written in Python alone. Of one that is not, such as
+    cloudpickle's, the ways to reduce objects are asked.
+    """
+    theirs = pickle_module.Pickler
+    base: Any = theirs if issubclass(theirs, pickle._Pickler) else pickle._Pickler
+    # Of the same class, which may know more types than it holds.
+    dispatch = type(base.dispatch)(base.dispatch)
+    for kind in (FunctionType, type):
+        dispatch[kind] = _by_name_or(base.dispatch[kind])
+    dispatch[UpdateNumber] = lambda pickler, number: pickler.save(float(number))
+    ways = {} if theirs in (base, pickle.Pickler) else _ways_of(theirs(io.BytesIO()))
+    return type("TorchPickler", (_TorchNames, base), {"dispatch": dispatch, **ways})
+
+
+def _by_name_or(save: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    """Return what saves a class or a function, by its name in PyTorch if it has one."""
+
+    def save_named(pickler: Any, obj: Any) -> None:
+        place = _place_of(obj)
+        save(pickler, obj) if place is None else _write_name(pickler, obj, *place)
+
+    return save_named
+
+
+def _ways_of(pickler: Any) -> dict[str, Any]:
+    """Return the ways in which a pickler reduces objects, as members of a class."""
+    ways: dict[str, Any] = {"other_reducers": getattr(pickler, "dispatch_table", None)}
+    if hasattr(pickler, "reducer_override"):
+        ways["reducer_override"] = staticmethod(_asking(pickler.reducer_override))
+    return ways
+
+
+def _asking(override: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a pickler's way to reduce objects, for those that are not of this package."""
+
+    def reduce(obj: Any) -> Any:
+        is_here = type(obj) in _REDUCERS or isinstance(obj, TorchName | Tensor | Device | _Values)
+        is_here = is_here or (isinstance(obj, type | FunctionType) and _place_of(obj) is not None)
+        return NotImplemented if is_here else override(obj)
+
+    return reduce
+
+
+def _place_of(obj: Any) -> tuple[str, str] | None:
+    """Return module and name in PyTorch; None for what is not of this package."""
+    if isinstance(obj, TorchName):
+        return obj.module, obj.name
+    if isinstance(obj, DType | MemoryFormat):
+        return "torch", obj.name
+    return PYTORCH_NAMES.value.name_of(obj)
+
+
+def _write_name(pickler: Any, obj: Any, module: str, name: str) -> None:
+    if pickler.proto >= 4:
+        pickler.save(module)
+        pickler.save(name)
+        pickler.write(pickle.STACK_GLOBAL)
+    else:
+        pickler.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
+    pickler.memoize(obj)
+
+
+def _persistent_id(reference: _Reference, is_legacy: bool) -> tuple[Any, ...]:
+    memory, kind, numel = reference
+    place = "storage", kind, memory.key, _location(memory.device), numel
+    # Old files say which part of another memory it is: none.
+    return (*place, None) if is_legacy else place
+
+
+def _location(device: Device) -> str:
+    """The name of a device in PyTorch's files."""
+    return device.type if device.type == "cpu" else f"{device.type}:{max(device.number, 0)}"
+
+
+def _of_storage(storage: TypedStorage | UntypedStorage, pickler: _TorchNames) -> _Reference:
+    memory = pickler.memories.of_storage(storage)
+    # Old files have no memory without a type of elements.
+    if isinstance(storage, UntypedStorage) and not pickler.is_legacy:
+        return _Reference(memory, _BYTES, memory.nbytes)
+    return _Reference(memory, _storage_name(storage.dtype), memory.numel)
+
+
+def _storage_name(dtype: DType) -> TorchName:
+    return TorchName("torch", STORAGE_CLASSES[dtype].__name__)
+
+
+# --- how objects are reduced
+
+
+class _Reducers:
+    """The ways to reduce objects of this package, and those that `copyreg` has."""
+
+    def __init__(self, pickler: Any) -> None:
+        self._memories: Memories = pickler.memories
+        self._is_legacy: bool = pickler.is_legacy
+        self._others = getattr(pickler, "other_reducers", None) or copyreg.dispatch_table
+
+    def get(self, kind: type) -> Callable[[Any], Reduced] | None:
+        """Return what reduces objects of a class; None: they do so themselves."""
+        if kind is _Values:
+            return self._values
+        if kind is ComplexPart:
+            return self._part
+        if kind in _REDUCERS:
+            return _REDUCERS[kind]
+        if issubclass(kind, Device):
+            return _device
+        if issubclass(kind, Parameter) and kind.__reduce_ex__ in OF_VALUES:
+            return self._parameter
+        if issubclass(kind, Tensor) and kind.__reduce_ex__ in OF_VALUES:
+            return self._tensor
+        if issubclass(kind, CountedDict):
+            return _ordered_dict
+        is_plain = kind.__reduce_ex__ is object.__reduce_ex__ and kind not in self._others
+        if issubclass(kind, Module) and is_plain and kind.__reduce__ is object.__reduce__:
+            return _module
+        return self._others.get(kind)
+
+    def _tensor(self, tensor: Tensor) -> Reduced:
+        state = dict(vars(tensor))
+        kind = type(tensor)
+        if kind is Buffer:
+            kind, state = Tensor, {**state, "_is_buffer": True}
+        if kind is Tensor and not state:
+            return self._reduced(tensor, tensor.requires_grad)
+        rebuild, arguments = self._reduced(tensor, tensor.requires_grad)
+        return _OF_TYPE, (rebuild, kind, arguments, state)
+
+    def _parameter(self, parameter: Parameter) -> Reduced:
+        state, grad = dict(vars(parameter)), parameter.requires_grad
+        hooks: OrderedDict[str, Any] = OrderedDict()
+        if state:
+            return _PARAMETER_WITH_STATE, (_Values(parameter), grad, hooks, state)
+        return _PARAMETER, (_Values(parameter), grad, hooks)
+
+    def _part(self, part: ComplexPart) -> Reduced:
+        return self._reduced(part, part.requires_grad)
+
+    def _values(self, values: _Values) -> Reduced:
+        return self._reduced(values.tensor, False)
+
+    def _reduced(self, tensor: Tensor, requires_grad: bool) -> tuple[TorchName, tuple[Any, ...]]:
+        spec = unwrap(tensor).spec
+        if spec.sbp is not None:
+            raise GlobalTensorError
+        if spec.device.type == "meta":
+            stride = tuple(tensor.stride())
+            return _META, (spec.dtype, tuple(spec.shape), stride, requires_grad)
+        memory, (shape, strides, offset, is_conjugate, dtype) = self._memories.of_tensor(tensor)
+        is_of_bytes = dtype in _OF_BYTES
+        if is_of_bytes and self._is_legacy:
+            raise NotImplementedError(
+                f"PyTorch's files before 1.6 hold no {dtype}: save without "
+                "`_use_new_zipfile_serialization=False`, or convert the tensor"
+            )
+        kind = _BYTES if is_of_bytes else _storage_name(dtype)
+        reference = _Reference(memory, kind, memory.nbytes if is_of_bytes else memory.numel)
+        place = reference, int(offset), tuple(shape), tuple(strides), requires_grad, OrderedDict()
+        marks = ({"conj": True},) if is_conjugate else ()
+        if is_of_bytes:
+            return _TENSOR_OF_DTYPE, (*place, dtype, *marks)
+        return _TENSOR, (*place, *marks)
+
+
+def _ordered_dict(value: Any) -> Reduced:
+    attributes = getattr(value, "__dict__", None) or None
+    return OrderedDict, (), attributes, None, iter(value.items())
+
+
+def _module(module: Module) -> Reduced:
+    rebuild, arguments, *rest = module.__reduce_ex__(2)
+    if rest and isinstance(rest[0], dict):
+        rest[0] = state_for_pytorch(rest[0])
+    return rebuild, arguments, *rest
+
+
+def _sparse(tensor: SparseTensor) -> Reduced:
+    name, index, values, size, coalesced = described(tensor)
+    layout = Layout[name]
+    if layout is Layout.sparse_coo:
+        return _SPARSE, (layout, (*index, values, Size(size), coalesced))
+    return _SPARSE, (layout, (*index, values, Size(size)))
+
+
+def _nested(tensor: NestedTensor) -> Reduced:
+    raise NotImplementedError(
+        "nested tensors are not written in PyTorch's format: save the list of their components, "
+        "`list(x.unbind())`, or use `oneflow.save`"
+    )
+
+
+def _device(device: Device) -> Reduced:
+    has_number = device.number > 0 or (device.number == 0 and device.type not in ("cpu", "meta"))
+    return _DEVICE, (device.type, device.number) if has_number else (device.type,)
+
+
+_REDUCERS: dict[type, Callable[[Any], Reduced]] = {
+    TorchName: lambda name: name.name,
+    DType: lambda dtype: dtype.name,
+    MemoryFormat: lambda memory_format: memory_format.name,
+    Layout: lambda layout: (_LAYOUT, (f"torch.{layout.name}",)),
+    Size: lambda size: (_SIZE, (tuple(size),)),
+    StateDict: _ordered_dict,
+    SparseTensor: _sparse,
+    NestedTensor: _nested,
+}

@@ -1,0 +1,150 @@
+"""PyTorch's files, written without PyTorch: zip archives, and the plain files before version 1.6.
+
+An archive holds a pickle and, each beside it and at an address that is a multiple of 64, the bytes
+of the memories that tensors are cut from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from oneflow.checkpoint.atomic_file import atomic_write
+from oneflow.checkpoint.torch_file import LEGACY_MAGIC, LEGACY_PROTOCOL
+from oneflow.checkpoint.torch_pickler import Memories, dump
+
+_ALIGNMENT = 64
+# The length of an entry's header in an archive, without its name; of an extra field, and of the
+# one that entries from 4 GiB on have.
+_HEADER, _FIELD, _LARGE_FIELD = 30, 4, 20
+_VERSION = b"3\n"
+
+
+def save(
+    obj: Any,
+    target: Path | BinaryIO,
+    pickle_module: Any = pickle,
+    protocol: int = 2,
+    *,
+    is_archive: bool = True,
+    has_byte_order: bool = True,
+) -> None:
+    """Save anything that can be pickled so that PyTorch loads it.
+
+    A file that is named changes at once, when everything is on disk.
+
+    Args:
+        obj: what to save.
+        target: name of a file, or a file that is open for writing bytes.
+        pickle_module: a module like `pickle`.
+        protocol: of pickles; PyTorch trusts files of the second alone without being asked to.
+        is_archive: whether it is an archive, or a file as before PyTorch 1.6.
+        has_byte_order: whether an archive says in which order the bytes of numbers are.
+
+    Raises:
+        GlobalTensorError: `obj` holds a global tensor.
+        RuntimeError: tensors see the same memory as elements of several types.
+        OSError: the file system's; names the path.
+    """
+    memories = Memories()
+    pickled = dump(obj, pickle_module, protocol, memories, is_legacy=not is_archive)
+    if isinstance(target, Path):
+        with atomic_write(target) as file:
+            _write(file, target.stem, pickled, memories, protocol, is_archive, has_byte_order)
+    else:
+        _write(target, "archive", pickled, memories, protocol, is_archive, has_byte_order)
+
+
+def _write(
+    file: BinaryIO,
+    folder: str,
+    pickled: bytes,
+    memories: Memories,
+    protocol: int,
+    is_archive: bool,
+    has_byte_order: bool,
+) -> None:
+    if is_archive:
+        _write_archive(file, folder, pickled, memories, has_byte_order)
+    else:
+        _write_legacy(file, pickled, memories, protocol)
+
+
+def _write_archive(
+    file: BinaryIO, folder: str, pickled: bytes, memories: Memories, has_byte_order: bool
+) -> None:
+    first: dict[str, bytes] = {
+        "data.pkl": pickled,
+        ".format_version": b"1",
+        ".storage_alignment": str(_ALIGNMENT).encode(),
+    }
+    if has_byte_order:
+        first["byteorder"] = sys.byteorder.encode()
+    # Files of the same content are the same.
+    identity = int.from_bytes(hashlib.sha256(pickled).digest()[:16], "little")
+    output: Any = _Output(file)
+    with zipfile.ZipFile(output, "w") as archive:
+        for name, content in first.items():
+            _add(archive, f"{folder}/{name}", memoryview(content))
+        for memory in memories.all():
+            _add(archive, f"{folder}/data/{memory.key}", memory.content())
+        _add(archive, f"{folder}/version", memoryview(_VERSION))
+        _add(archive, f"{folder}/.data/serialization_id", memoryview(f"{identity:040}".encode()))
+
+
+class _Output:
+    """A file that is written from a place on, which may be no more than written.
+
+    Addresses in an archive count from there, as it has no place of its own to tell.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def write(self, content: Any) -> int:
+        """Write all of some bytes; a file without a buffer may take fewer at a time."""
+        left = memoryview(content)
+        while left:
+            count = self._file.write(left)
+            left = left[len(left) if count is None else count :]
+        return len(content)
+
+    def flush(self) -> None:
+        """Nothing waits here."""
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: memoryview) -> None:
+    """Add an entry whose content lies at a multiple of `_ALIGNMENT`."""
+    entry = zipfile.ZipInfo(name)
+    entry.file_size = content.nbytes
+    is_large = content.nbytes * 1.05 > zipfile.ZIP64_LIMIT
+    fields = _LARGE_FIELD if is_large else 0
+    start = archive.start_dir + _HEADER + len(name.encode()) + fields + _FIELD
+    padding = -start % _ALIGNMENT
+    entry.extra = b"FB" + padding.to_bytes(2, "little") + b"Z" * padding
+    with archive.open(entry, "w", force_zip64=is_large) as stream:
+        stream.write(content)
+
+
+def _write_legacy(file: BinaryIO, pickled: bytes, memories: Memories, protocol: int) -> None:
+    ordered = sorted(memories.all(), key=lambda memory: memory.key)
+    machine = {
+        "protocol_version": LEGACY_PROTOCOL,
+        "little_endian": sys.byteorder == "little",
+        "type_sizes": {"short": 2, "int": 4, "long": 4},
+    }
+    content = io.BytesIO()
+    for head in (LEGACY_MAGIC, LEGACY_PROTOCOL, machine):
+        pickle.dump(head, content, protocol)
+    content.write(pickled)
+    pickle.dump([memory.key for memory in ordered], content, protocol)
+    output = _Output(file)
+    output.write(content.getvalue())
+    for memory in ordered:
+        output.write(memory.numel.to_bytes(8, "little"))
+        output.write(memory.content())

@@ -1,0 +1,71 @@
+"""The attributes of modules as PyTorch's files have them: its hooks are several dicts."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+from oneflow.module.hooks import CALL_KINDS, KINDS, Hooks, KeywordHook
+
+# The dicts of options that PyTorch has beside one of hooks, by the option here.
+_OPTIONS = {
+    "_forward_hooks": {
+        "with_kwargs": "_forward_hooks_with_kwargs",
+        "always": "_forward_hooks_always_called",
+    },
+    "_forward_pre_hooks": {"with_kwargs": "_forward_pre_hooks_with_kwargs"},
+}
+_IS_FULL = "_is_full_backward_hook"
+
+
+def state_for_pytorch(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a module's attributes under PyTorch's names.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.module.pytorch_state import state_for_pytorch
+        >>> state = state_for_pytorch(vars(flow.nn.ReLU()))
+        >>> state["_forward_hooks"], state["_forward_hooks_with_kwargs"]
+        (OrderedDict(), OrderedDict())
+    """
+    result = {name: value for name, value in state.items() if name != "_has_call_hooks"}
+    for kind in KINDS:
+        hooks = state.get(kind, {})
+        result[kind] = OrderedDict((key, _function(hook)) for key, hook in hooks.items())
+        for option, name in _OPTIONS.get(kind, {}).items():
+            result[name] = OrderedDict(
+                (key, True) for key, hook in hooks.items() if getattr(hook, option, False)
+            )
+    result[_IS_FULL] = True if state.get("_backward_hooks") else None
+    return result
+
+
+def _function(hook: Any) -> Any:
+    return hook.function if isinstance(hook, KeywordHook) else hook
+
+
+def state_from_pytorch(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a module's attributes as they are here.
+
+    Args:
+        state: attributes under PyTorch's names, or under those of this package.
+    """
+    names = {name for options in _OPTIONS.values() for name in options.values()}
+    result = {name: value for name, value in state.items() if name not in names | {_IS_FULL}}
+    for kind in KINDS:
+        hooks = state.get(kind, {})
+        if isinstance(hooks, Hooks):
+            continue
+        result[kind] = Hooks()
+        options = {o: state.get(name, {}) for o, name in _OPTIONS.get(kind, {}).items()}
+        for key, hook in hooks.items():
+            chosen = {option: True for option, keys in options.items() if key in keys}
+            result[kind][key] = _with_options(hook, **chosen) if chosen else hook
+    if any(result[kind] for kind in CALL_KINDS):
+        result["_has_call_hooks"] = True
+    return result
+
+
+def _with_options(hook: Any, with_kwargs: bool = False, always: bool = False) -> KeywordHook:
+    return KeywordHook(hook, with_kwargs, always)
