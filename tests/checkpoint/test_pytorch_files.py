@@ -375,7 +375,7 @@ def test_numbers_lie_at_multiples_of_64_and_can_be_mapped(tmp_path: pathlib.Path
     OURS.save([OURS.ones(3), OURS.arange(5), "x" * 1000], path)
     loaded = torch.load(path, mmap=True)
     assert [loaded[0].tolist(), loaded[1].tolist()] == [[1, 1, 1], [0, 1, 2, 3, 4]]
-    reader = torch._C.PyTorchFileReader(str(path))
+    reader: Any = torch._C.PyTorchFileReader(str(path))
     offsets = [reader.get_record_offset(f"data/{key}") for key in (0, 1)]
     assert [offset % 64 for offset in offsets] == [0, 0]
     assert reader.get_record("byteorder") == b"little"

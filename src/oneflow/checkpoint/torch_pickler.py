@@ -84,7 +84,7 @@ class Memory:
     def content(self) -> memoryview:
         """The bytes."""
         array = np.ascontiguousarray(np.asarray(read_array(self._value)))
-        return memoryview(array.reshape(-1).view(np.uint8))
+        return array.reshape(-1).view(np.uint8).data
 
 
 class _Reference(NamedTuple):
