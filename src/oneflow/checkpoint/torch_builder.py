@@ -1,4 +1,4 @@
-"""What names in PyTorch's pickles stand for: tensors that are cut from storages, and plain data."""
+"""Objects that names in PyTorch's pickles stand for: tensors cut from storages, and plain data."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class TorchBuilder:
         # The parts to read of a storage, by its identity, and all of it once that is needed.
         self._cuts: dict[int, set[_Cut]] = {}
         self._memories: dict[int, Tensor] = {}
-        # What makes tensors, in the last table.
+        # The functions of the last table that make tensors.
         self._makers: list[Any] = []
         # Storages by the identity of the public ones that pickles get at once.
         self._storages: dict[int, TorchStorage] = {}
@@ -373,7 +373,7 @@ class TorchBuilder:
 
     def typed(self, make: Callable, kind: Any, arguments: tuple, state: Any) -> Pending:
         """A tensor of a class of its own, or with attributes."""
-        if not any(make is known for known in self._makers):
+        if not any(make is maker for maker in self._makers):
             raise ValueError("a tensor's class names an unknown way to make it")
         plain = make(*arguments)
         kind = kind.type if isinstance(kind, TensorKind) else kind

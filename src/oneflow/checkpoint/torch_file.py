@@ -69,7 +69,7 @@ def _end_of_archive(content: bytes) -> int:
     at = content.find(_END_HEAD)
     while at >= 0 and len(content) - at >= _END_BYTES:
         size, start, comment = struct.unpack_from("<IIH", content, at + 12)
-        # Those of large archives are in a record before it.
+        # Sizes of large archives are in a record before it.
         if start + size == at or _LARGE in (start, size):
             return at + _END_BYTES + comment
         at = content.find(_END_HEAD, at + 1)

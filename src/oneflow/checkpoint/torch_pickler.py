@@ -88,7 +88,7 @@ class Memory:
 
 
 class _Reference(NamedTuple):
-    """What a pickle has in the place of a memory: a persistent object, outside of it."""
+    """A persistent object: it stands in a pickle for a memory outside of it."""
 
     memory: Memory
     kind: TorchName
@@ -107,7 +107,7 @@ class Memories:
 
     def __init__(self) -> None:
         self._by_identity: dict[int, Memory] = {}
-        # What the memories are told apart by must live as long as they do.
+        # Objects by which memories are told apart live as long as they do.
         self._alive: list[Any] = []
 
     def all(self) -> list[Memory]:
@@ -207,7 +207,7 @@ def _pickler_class(pickle_module: Any) -> Any:
     """
     theirs = pickle_module.Pickler
     base: Any = theirs if issubclass(theirs, pickle._Pickler) else pickle._Pickler
-    # Of the same class, which may know more types than it holds.
+    # A table of the same class, which may know more types than it holds.
     dispatch = type(base.dispatch)(base.dispatch)
     for kind in (FunctionType, type):
         dispatch[kind] = _by_name_or(base.dispatch[kind])

@@ -12,7 +12,7 @@ from oneflow.module.buffer import Buffer
 from oneflow.module.conversion import ConversionMixin
 from oneflow.module.hooks import HooksMixin, call_with_hooks, registered
 from oneflow.module.parameter import Parameter
-from oneflow.module.pytorch_state import state_from_pytorch
+from oneflow.module.pytorch_state import STORES, state_from_pytorch
 from oneflow.module.state import (
     IncompatibleKeys,
     StateDictLoader,
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
         def __get__(self, module: _HasForward[P, R_co], owner: type) -> Callable[P, R_co]: ...
         # Type checkers ask for this method where a module stands for a function.
         def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
-
-
-_STORES = ("_parameters", "_buffers", "_modules")
 
 
 class Module(HooksMixin, ConversionMixin, KeywordSuggestion):
@@ -68,7 +65,7 @@ class Module(HooksMixin, ConversionMixin, KeywordSuggestion):
     def __init__(self) -> None:
         members = self.__dict__
         members["training"] = True
-        for name in _STORES:
+        for name in STORES:
             members[name] = Registry()
         members["_non_persistent_buffers_set"] = set()
         self._make_hooks()
@@ -158,13 +155,13 @@ class Module(HooksMixin, ConversionMixin, KeywordSuggestion):
             what = keep.strip("_")
             raise AttributeError(f"cannot assign {what} before Module.__init__() call")
         members.pop(name, None)
-        for registry in _STORES:
+        for registry in STORES:
             if registry != keep:
                 members[registry].pop(name, None)
         members["_non_persistent_buffers_set"].discard(name)
 
     def __delattr__(self, name: str) -> None:
-        for registry in _STORES:
+        for registry in STORES:
             if name in self.__dict__[registry]:
                 del self.__dict__[registry][name]
                 self._non_persistent_buffers_set.discard(name)
@@ -174,13 +171,12 @@ class Module(HooksMixin, ConversionMixin, KeywordSuggestion):
 
     def __dir__(self) -> list[str]:
         names = set(dir(type(self))) | set(self.__dict__)
-        for registry in _STORES:
+        for registry in STORES:
             names |= set(self.__dict__[registry])
         return sorted(name for name in names if not name[0].isdigit())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state = state_from_pytorch(state)
-        self.__dict__.update(state, **{k: Registry(state[k]) for k in _STORES if k in state})
+        self.__dict__.update(state_from_pytorch(state))
 
     # --- registration
 

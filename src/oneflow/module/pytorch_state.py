@@ -6,8 +6,11 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
+from oneflow.base.change_count import Registry
 from oneflow.module.hooks import CALL_KINDS, KINDS, Hooks, KeywordHook
 
+# The dicts in which a module registers its members.
+STORES = ("_parameters", "_buffers", "_modules")
 # The dicts of options that PyTorch has beside one of hooks, by the option here.
 _OPTIONS = {
     "_forward_hooks": {
@@ -53,6 +56,7 @@ def state_from_pytorch(state: Mapping[str, Any]) -> dict[str, Any]:
     """
     names = {name for options in _OPTIONS.values() for name in options.values()}
     result = {name: value for name, value in state.items() if name not in names | {_IS_FULL}}
+    result.update((store, Registry(state[store])) for store in STORES if store in state)
     for kind in KINDS:
         hooks = state.get(kind, {})
         if isinstance(hooks, Hooks):
@@ -60,8 +64,8 @@ def state_from_pytorch(state: Mapping[str, Any]) -> dict[str, Any]:
         result[kind] = Hooks()
         options = {o: state.get(name, {}) for o, name in _OPTIONS.get(kind, {}).items()}
         for key, hook in hooks.items():
-            chosen = {option: True for option, keys in options.items() if key in keys}
-            result[kind][key] = _with_options(hook, **chosen) if chosen else hook
+            flags = {option: True for option, keys in options.items() if key in keys}
+            result[kind][key] = _with_options(hook, **flags) if flags else hook
     if any(result[kind] for kind in CALL_KINDS):
         result["_has_call_hooks"] = True
     return result
