@@ -12,7 +12,7 @@ import pickle
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import cloudpickle
 import numpy as np
@@ -20,9 +20,9 @@ import pytest
 import torch
 
 import oneflow as flow
-from tests.in_place import in_place_of, no_subclass_yet
+from tests.checkpoint.both_libraries import DIRECTIONS, OURS, saved
+from tests.in_place import no_subclass_yet
 
-OURS = in_place_of("torch")
 DTYPES = (
     *("float64", "float32", "float16", "bfloat16", "complex64", "complex128", "bool", "uint8"),
     *("int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"),
@@ -228,20 +228,6 @@ def _described_tensor(x: Any, seen: dict[Any, int]) -> Any:
     return (*what, place, values.resolve_conj().tolist(), described(attributes, seen))
 
 
-def _saved(library: Any, value: Any, **options: Any) -> io.BytesIO:
-    file = io.BytesIO()
-    library.save(value, file, **options)
-    file.seek(0)
-    return file
-
-
-DIRECTIONS = {
-    "theirs reads ours": (OURS, torch),
-    "ours reads theirs": (torch, OURS),
-    "ours reads ours": (OURS, OURS),
-}
-
-
 @pytest.mark.parametrize("is_archive", [True, False], ids=["archive", "plain"])
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("name", PLAIN)
@@ -251,7 +237,7 @@ def test_plain_data(name: str, direction: str, is_archive: bool) -> None:
         pytest.skip("PyTorch's old files hold no elements of this type")
     writer, reader = DIRECTIONS[direction]
     value = PLAIN[name](writer)
-    file = _saved(writer, value, _use_new_zipfile_serialization=is_archive)
+    file = saved(writer, value, _use_new_zipfile_serialization=is_archive)
     loaded = reader.load(file, weights_only=True)
     assert described(loaded) == described(PLAIN[name](torch))
 
@@ -262,7 +248,7 @@ def test_plain_data(name: str, direction: str, is_archive: bool) -> None:
 @pytest.mark.filterwarnings("ignore:TypedStorage:UserWarning")
 def test_objects_in_files_that_are_trusted(name: str, direction: str, is_archive: bool) -> None:
     writer, reader = DIRECTIONS[direction]
-    file = _saved(writer, TRUSTED[name](writer), _use_new_zipfile_serialization=is_archive)
+    file = saved(writer, TRUSTED[name](writer), _use_new_zipfile_serialization=is_archive)
     loaded = reader.load(file, weights_only=False)
     assert described(loaded) == described(TRUSTED[name](torch))
 
@@ -271,7 +257,7 @@ def test_objects_in_files_that_are_trusted(name: str, direction: str, is_archive
 @pytest.mark.parametrize("module", [pickle, cloudpickle], ids=["pickle", "cloudpickle"])
 def test_pickle_modules_and_protocols(module: Any, protocol: int) -> None:
     value = {"x": OURS.arange(4).view(2, 2).t(), "class": OURS.nn.Linear, "own": Settings(1, None)}
-    file = _saved(OURS, value, pickle_module=module, pickle_protocol=protocol)
+    file = saved(OURS, value, pickle_module=module, pickle_protocol=protocol)
     for library in (torch, OURS):
         file.seek(0)
         loaded = library.load(file, weights_only=False)
@@ -280,77 +266,48 @@ def test_pickle_modules_and_protocols(module: Any, protocol: int) -> None:
         assert loaded["own"] == value["own"]
 
 
+class Renaming:
+    """A module like `pickle` whose class leads an old name to a new one, and refuses another."""
+
+    load = staticmethod(pickle.load)
+
+    class Unpickler(pickle.Unpickler):
+        """Reads pickles."""
+
+        asked: ClassVar[list[str]] = []
+
+        def find_class(self, module: str, name: str) -> Any:
+            """Look a name up."""
+            self.asked.append(name)
+            if name == "Ordered":
+                return Settings
+            return super().find_class(module, name)
+
+
+class Ordered(Settings):
+    """A class that was renamed later."""
+
+
+@pytest.mark.parametrize("library", [torch, OURS], ids=["theirs", "ours"])
+@pytest.mark.parametrize("is_archive", [True, False], ids=["archive", "plain"])
+def test_a_programs_unpickler_is_asked(library: Any, is_archive: bool) -> None:
+    value = {"x": library.ones(2), "old": Ordered(1, None), "layer": library.nn.Linear(2, 2)}
+    file = saved(library, value, _use_new_zipfile_serialization=is_archive)
+    Renaming.Unpickler.asked.clear()
+    loaded = library.load(file, pickle_module=Renaming, weights_only=False)
+    assert type(loaded["old"]) is Settings
+    assert loaded["x"].tolist() == [1, 1]
+    assert isinstance(loaded["layer"], library.nn.Linear)
+    assert {"_rebuild_tensor_v2", "Ordered", "Linear"} <= set(Renaming.Unpickler.asked)
+
+
 def test_functions_without_a_name_are_saved_by_a_module_that_can() -> None:
-    file = _saved(OURS, {"f": lambda x: x + 1, "x": OURS.ones(2)}, pickle_module=cloudpickle)
+    file = saved(OURS, {"f": lambda x: x + 1, "x": OURS.ones(2)}, pickle_module=cloudpickle)
     loaded = torch.load(file, weights_only=False)
     assert loaded["f"](1) == 2
     assert loaded["x"].tolist() == [1, 1]
     with pytest.raises((pickle.PicklingError, AttributeError)):
-        _saved(OURS, {"f": lambda x: x})
-
-
-LAYERS: dict[str, Callable[[Any], Any]] = {
-    "linear": lambda nn: nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3), nn.GELU()),
-    "convolution": lambda nn: nn.Sequential(
-        nn.Unflatten(1, (1, 2, 2)), nn.Conv2d(1, 2, 2, padding=1), nn.GroupNorm(1, 2), nn.Flatten()
-    ),
-    "names": lambda nn: nn.ModuleDict({"a": nn.ModuleList([nn.Linear(4, 2)])})["a"][0],
-}
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("name", LAYERS)
-def test_whole_models(name: str, direction: str) -> None:
-    writer, reader = DIRECTIONS[direction]
-    model = LAYERS[name](writer.nn).eval()
-    loaded = reader.load(_saved(writer, model), weights_only=False)
-    x = [[1.0, 2.0, -1.0, 0.5]]
-    expected = model(writer.tensor(x)).tolist()
-    np.testing.assert_allclose(loaded(reader.tensor(x)).tolist(), expected, rtol=1e-5, atol=1e-6)
-    handle = loaded.register_forward_hook(lambda module, inputs, output: output * 0)
-    assert not loaded(reader.tensor(x)).any()
-    handle.remove()
-    np.testing.assert_allclose(loaded(reader.tensor(x)).tolist(), expected, rtol=1e-5, atol=1e-6)
-
-
-OPTIMIZERS = ("SGD", "Adam", "AdamW", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "RMSprop")
-
-
-def _train(library: Any, model: Any, optimizer: Any, steps: int) -> None:
-    for _ in range(steps):
-        optimizer.zero_grad()
-        x = library.tensor([[1.0, 2.0], [-1.0, 0.5]])
-        (model(x) ** 2).sum().backward()
-        optimizer.step()
-
-
-def _trained(library: Any, kind: str, steps: int) -> tuple[Any, Any]:
-    model = library.nn.Linear(2, 1)
-    with library.no_grad():
-        for number, parameter in enumerate(model.parameters()):
-            parameter.fill_((number + 1) / 4)
-    options = {"lr": 0.01, **({"momentum": 0.9} if kind == "SGD" else {})}
-    optimizer = getattr(library.optim, kind)(model.parameters(), **options)
-    _train(library, model, optimizer, steps)
-    return model, optimizer
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("kind", OPTIMIZERS)
-def test_training_goes_on_in_the_other_library(kind: str, direction: str) -> None:
-    writer, reader = DIRECTIONS[direction]
-    model, optimizer = _trained(writer, kind, 3)
-    state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": 3}
-    loaded = reader.load(_saved(writer, state), weights_only=True)
-    again, continued = _trained(reader, kind, 0)
-    again.load_state_dict(loaded["model"])
-    continued.load_state_dict(loaded["optimizer"])
-    _train(reader, again, continued, 3)
-    expected, _ = _trained(torch, kind, 6)
-    for name, value in expected.state_dict().items():
-        np.testing.assert_allclose(
-            again.state_dict()[name].tolist(), value.tolist(), rtol=2e-5, atol=1e-6
-        )
+        saved(OURS, {"f": lambda x: x})
 
 
 def test_files_appear_whole_or_not_at_all(tmp_path: pathlib.Path) -> None:
@@ -385,12 +342,12 @@ def test_memory_that_is_seen_as_several_types_is_refused() -> None:
     for library in (torch, OURS):
         x = library.zeros(4)
         with pytest.raises(RuntimeError, match="view the same data as different types"):
-            _saved(library, [x, x.view(library.int32)])
+            saved(library, [x, x.view(library.int32)])
 
 
 def test_old_files_have_no_elements_of_types_that_came_later() -> None:
     with pytest.raises(NotImplementedError, match="_use_new_zipfile_serialization"):
-        _saved(OURS, OURS.tensor([1], dtype=OURS.uint16), _use_new_zipfile_serialization=False)
+        saved(OURS, OURS.tensor([1], dtype=OURS.uint16), _use_new_zipfile_serialization=False)
 
 
 def test_what_earlier_versions_wrote_is_loaded() -> None:

@@ -218,8 +218,8 @@ class PickleReader:
         if entry is None:
             raise UnsafePickleError(
                 f"the file contains a `{module}.{name}`, and loading never runs code or makes "
-                "objects of unknown "
-                "classes; save plain tensors, numbers and text, such as a `state_dict()`"
+                "objects of unknown classes; if you trust the file, give `weights_only=False`, or "
+                "save plain tensors, numbers and text, such as a `state_dict()`"
             )
         return entry
 

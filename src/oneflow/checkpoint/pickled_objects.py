@@ -242,11 +242,10 @@ def _unpickle(
         table: what names stand for that are not those of this process.
         persistent: gives the object behind a persistent id.
     """
+    theirs = pickle_module.Unpickler
+    base: Any = pickle.Unpickler if issubclass(theirs, pickle.Unpickler) else pickle._Unpickler
 
-    class Unpickler(pickle_module.Unpickler):
-        def persistent_load(self, pid: Any) -> Any:
-            return persistent(pid)
-
+    class Names(base):
         def find_class(self, module_name: str, global_name: str) -> Any:
             key = module_name, global_name
             content = table.get(key, SAFE_GLOBALS.get(key))
@@ -254,4 +253,7 @@ def _unpickle(
                 return PYTORCH_NAMES.value.object_named(module_name, global_name)
             return super().find_class(module_name, global_name) if content is None else content
 
-    return Unpickler(file).load()
+    # A program's class is asked for each name before, and what it leaves to its base comes here.
+    bases = (Names,) if theirs is base else (theirs, Names)
+    members = {"persistent_load": lambda unpickler, reference: persistent(reference)}
+    return type("Unpickler", bases, members)(file).load()

@@ -374,7 +374,7 @@ def _ordered_dict(value: Any) -> Reduced:
 def _module(module: Module) -> Reduced:
     rebuild, arguments, *rest = module.__reduce_ex__(2)
     if rest and isinstance(rest[0], dict):
-        rest[0] = state_for_pytorch(rest[0])
+        rest[0] = {**state_for_pytorch(rest[0]), **module._attributes_in_pytorch()}
     return rebuild, arguments, *rest
 
 

@@ -11,6 +11,7 @@ import io
 import pickle
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +24,7 @@ _ALIGNMENT = 64
 # one that entries from 4 GiB on have.
 _HEADER, _FIELD, _LARGE_FIELD = 30, 4, 20
 _VERSION = b"3\n"
+_CANNOT_PICKLE = (pickle.PicklingError, AttributeError, TypeError)
 
 
 def save(
@@ -52,12 +54,36 @@ def save(
         OSError: the file system's; names the path.
     """
     memories = Memories()
-    pickled = dump(obj, pickle_module, protocol, memories, is_legacy=not is_archive)
+    pickled = _pickled(obj, pickle_module, protocol, memories, is_archive)
     if isinstance(target, Path):
         with atomic_write(target) as file:
             _write(file, target.stem, pickled, memories, protocol, is_archive, has_byte_order)
     else:
         _write(target, "archive", pickled, memories, protocol, is_archive, has_byte_order)
+
+
+def _pickled(
+    obj: Any, pickle_module: Any, protocol: int, memories: Memories, is_archive: bool
+) -> bytes:
+    """Return the pickle of an object; errors say where in it is what cannot be pickled."""
+    try:
+        return dump(obj, pickle_module, protocol, memories, is_legacy=not is_archive)
+    except _CANNOT_PICKLE as error:
+        place = _place_of_failure(
+            obj, lambda part: dump(part, pickle_module, protocol, Memories(), is_legacy=False)
+        )
+        raise type(error)(f"cannot save {place or 'the object'}: {error}") from error
+
+
+def _place_of_failure(obj: Any, pickled: Callable[[Any], bytes]) -> str:
+    """Return the keys that lead to what cannot be pickled; nothing if that is all of the object."""
+    items = obj.items() if isinstance(obj, dict) else ()
+    for key, item in enumerate(obj) if isinstance(obj, list | tuple) else items:
+        try:
+            pickled(item)
+        except _CANNOT_PICKLE:
+            return f"{key}.{_place_of_failure(item, pickled)}".strip(".")
+    return ""
 
 
 def _write(

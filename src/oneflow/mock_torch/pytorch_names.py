@@ -7,6 +7,7 @@ to PyTorch's class wherever PyTorch defines it.
 from __future__ import annotations
 
 import functools
+import inspect
 from types import FunctionType
 from typing import Any
 
@@ -63,10 +64,19 @@ def _name_of(obj: Any) -> tuple[str, str] | None:
     # Modules have functions that are called otherwise, or ask no override, in PyTorch's place.
     path = name_of_function(obj)
     if path is not None:
-        module, _, name = f"torch.{path}".rpartition(".")
-        return module, name
+        return _place_of_copy(obj, path.rpartition(".")[2])
     place = _module_like(obj.__module__), obj.__qualname__
     return place if _look_up(*place) is obj else None
+
+
+def _place_of_copy(function: Any, name: str) -> tuple[str, str] | None:
+    """Return where the copy of a function in PyTorch's place is."""
+    original = inspect.unwrap(function)
+    for module in _PUBLIC:
+        copy = vars(MODULE_IN_PLACE.value(module)).get(name)
+        if isinstance(copy, FunctionType) and inspect.unwrap(copy) is original:
+            return module, name
+    return None
 
 
 @functools.cache

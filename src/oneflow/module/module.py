@@ -12,7 +12,7 @@ from oneflow.module.buffer import Buffer
 from oneflow.module.conversion import ConversionMixin
 from oneflow.module.hooks import HooksMixin, call_with_hooks, registered
 from oneflow.module.parameter import Parameter
-from oneflow.module.pytorch_state import STORES, state_from_pytorch
+from oneflow.module.pytorch_state import STORES, PyTorchStateMixin
 from oneflow.module.state import (
     IncompatibleKeys,
     StateDictLoader,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
-class Module(HooksMixin, ConversionMixin, KeywordSuggestion):
+class Module(HooksMixin, ConversionMixin, PyTorchStateMixin, KeywordSuggestion):
     """Base class of neural network modules: parameters, buffers and modules inside modules.
 
     Assigning a `Parameter` or another module to an attribute registers it. Define `forward`; call
@@ -174,9 +174,6 @@ class Module(HooksMixin, ConversionMixin, KeywordSuggestion):
         for registry in STORES:
             names |= set(self.__dict__[registry])
         return sorted(name for name in names if not name[0].isdigit())
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state_from_pytorch(state))
 
     # --- registration
 

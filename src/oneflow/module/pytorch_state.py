@@ -65,10 +65,22 @@ def state_from_pytorch(state: Mapping[str, Any]) -> dict[str, Any]:
         options = {o: state.get(name, {}) for o, name in _OPTIONS.get(kind, {}).items()}
         for key, hook in hooks.items():
             flags = {option: True for option, keys in options.items() if key in keys}
-            result[kind][key] = _with_options(hook, **flags) if flags else hook
+            # Identifiers of another process may be taken here.
+            result[kind].register(_with_options(hook, **flags) if flags else hook)
     if any(result[kind] for kind in CALL_KINDS):
         result["_has_call_hooks"] = True
     return result
+
+
+class PyTorchStateMixin:
+    """The part of a module that pickles, and PyTorch's files, give its attributes to."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state_from_pytorch(state))
+
+    def _attributes_in_pytorch(self) -> dict[str, Any]:
+        """Return attributes that PyTorch's class has beside those of this one, or otherwise."""
+        return {}
 
 
 def _with_options(hook: Any, with_kwargs: bool = False, always: bool = False) -> KeywordHook:

@@ -220,6 +220,8 @@ class Softsign(Module):
         tensor([0.5000], dtype=oneflow.float32)
     """
 
+    inplace = False  # PyTorch's layer has no such flag
+
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace

@@ -14,6 +14,7 @@ class _AdaptiveAvgPool(Module):
     """Average over windows chosen so that the output has a given size."""
 
     _count: int
+    data_format = "channels_first"  # PyTorch's layers have no other
 
     def __init__(self, output_size: Any, data_format: str | None = None) -> None:
         super().__init__()
@@ -90,6 +91,7 @@ class _AdaptiveMaxPool(Module):
     """Maximum over windows chosen so that the output has a given size."""
 
     _count: int
+    data_format = "channels_first"  # PyTorch's layers have no other
 
     def __init__(
         self, output_size: Any, return_indices: bool = False, data_format: str | None = None

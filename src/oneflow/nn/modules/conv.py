@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
@@ -166,6 +167,9 @@ class _Conv(_ConvNd):
             "channels_first",
             self._count,
         )
+
+    def _attributes_in_pytorch(self) -> dict[str, Any]:
+        return {"_reversed_padding_repeated_twice": self._pad_widths()}
 
     def _pad_widths(self) -> list[int]:
         """Elements to add before and after each spatial dimension, last dimension first."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from oneflow.functional.nn import distance as functional
 from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
@@ -58,6 +60,12 @@ class PairwiseDistance(Module):
         self.p = p
         self.eps = eps
         self.keepdim = keepdim
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({"p": state.get("norm"), **state})
+
+    def _attributes_in_pytorch(self) -> dict[str, Any]:
+        return {"norm": self.p}
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return functional.pairwise_distance(x1, x2, self.p, self.eps, self.keepdim)

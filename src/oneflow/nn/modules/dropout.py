@@ -11,6 +11,8 @@ from oneflow.tensor.tensor import Tensor
 class _Dropout(Module):
     """Base of dropout layers: a probability, and a flag to write into the input."""
 
+    generator: Generator | None = None  # PyTorch's layers have none
+
     def __init__(
         self, p: float = 0.5, inplace: bool = False, generator: Generator | None = None
     ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.functional.nn.multi_head_attention import multi_head_attention_forward
@@ -95,6 +97,9 @@ class MultiheadAttention(Module):
         self._add_parameters(bias, add_bias_kv, device, dtype)
         self.out_proj = Linear(embed_dim, embed_dim, bias, device, dtype)
         self._reset_parameters()
+
+    def _attributes_in_pytorch(self) -> dict[str, Any]:
+        return {"_qkv_same_embed_dim": self.kdim == self.vdim == self.embed_dim}
 
     def _add_parameters(
         self, bias: bool, add_bias_kv: bool, device: Device | str | None, dtype: DType | None

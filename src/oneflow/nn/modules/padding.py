@@ -32,6 +32,9 @@ class _Padding(Module):
                 f"`padding` must be a number or {2 * self.dimensions} of them, got {padding}"
             )
 
+    def _attributes_in_pytorch(self) -> dict[str, Any]:
+        return {"value": self.value}
+
     def forward(self, input: Tensor) -> Tensor:
         batched, single = self.dimensions + 2, self.dimensions + 1
         if self.mode != "constant" and input.ndim not in (batched, single):

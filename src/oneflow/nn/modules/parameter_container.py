@@ -118,6 +118,12 @@ class ParameterDict(Module):
         if parameters is not None:  # a subclass may need more before its `update`
             self.update(parameters)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({"_names": state.get("_keys"), **state})
+
+    def _attributes_in_pytorch(self) -> dict[str, Any]:
+        return {"_keys": dict(self._names)}
+
     def __getitem__(self, key: str) -> Any:
         return getattr(self, key)
 

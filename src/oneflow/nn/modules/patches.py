@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from oneflow.functional.nn import patches as functional
 from oneflow.functional.nn.patches import IntOrPair
 from oneflow.module.module import Module
@@ -142,6 +144,10 @@ class PixelShuffle(Module):
             raise ValueError(f"the upscale factors must be larger than zero, got {(high, wide)}")
         self.upscale_factor = upscale_factor
         self.h_upscale_factor, self.w_upscale_factor = high, wide
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        factor = state["upscale_factor"]
+        super().__setstate__({"h_upscale_factor": factor, "w_upscale_factor": factor, **state})
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.pixel_shuffle(input, (self.h_upscale_factor, self.w_upscale_factor))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from oneflow.functional.elementwise import piecewise
 from oneflow.module.module import Module
 from oneflow.nn.modules.activation import _InplaceActivation
@@ -25,6 +27,9 @@ class ReLU6(_InplaceActivation):
     """
 
     _function = staticmethod(piecewise.relu6)
+
+    def _attributes_in_pytorch(self) -> dict[str, Any]:
+        return {"min_val": 0.0, "max_val": 6.0}
 
 
 class Hardsigmoid(_InplaceActivation):
@@ -131,6 +136,8 @@ class Hardshrink(Module):
         tensor([0., 2.], dtype=oneflow.float32)
     """
 
+    inplace = False  # PyTorch's layer has no such flag
+
     def __init__(self, lambd: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         self.lambd = lambd
@@ -159,6 +166,8 @@ class Softshrink(Module):
         >>> flow.nn.Softshrink()(flow.tensor([0.5, 2.0]))
         tensor([0.0000, 1.5000], dtype=oneflow.float32)
     """
+
+    inplace = False  # PyTorch's layer has no such flag
 
     def __init__(self, lambd: float = 0.5, inplace: bool = False) -> None:
         super().__init__()

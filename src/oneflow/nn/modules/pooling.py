@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from oneflow.base.flags import refusing_texts
 from oneflow.base.sizes import IntOrInts
@@ -220,6 +221,8 @@ class _AvgPool(Module):
 
     _count: int
 
+    divisor_override: int | None = None
+
     @refusing_texts
     def __init__(
         self,
@@ -235,6 +238,9 @@ class _AvgPool(Module):
         self.stride = kernel_size if stride is None else stride
         self.padding, self.ceil_mode = padding, ceil_mode
         self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
+
+    def _attributes_in_pytorch(self) -> dict[str, Any]:
+        return {"divisor_override": self.divisor_override or None}
 
     def forward(self, input: Tensor) -> Tensor:
         return pooling.average_pool(

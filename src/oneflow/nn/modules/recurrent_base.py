@@ -76,6 +76,15 @@ class RNNBase(Module):
                 self._add_parameters(layer, suffix, {"device": device, "dtype": dtype})
         self.reset_parameters()
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # PyTorch's layers have their weights also in lists.
+        names = ("_all_weights", "_flat_weights", "_flat_weights_names", "_flat_weight_refs")
+        super().__setstate__({name: state[name] for name in state if name not in names})
+
+    def _attributes_in_pytorch(self) -> dict[str, Any]:
+        # Without a name there, PyTorch makes these lists anew.
+        return {"_all_weights": [[None]]}
+
     def _check_settings(self) -> None:
         if self.mode not in GATE_COUNT:
             raise ValueError(f"Unrecognized RNN mode: {self.mode}")

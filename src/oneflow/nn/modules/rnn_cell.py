@@ -225,6 +225,9 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
         self.mode = f"RNN_{nonlinearity.upper()}"
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({"mode": f"RNN_{state['nonlinearity'].upper()}", **state})
+
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")

@@ -111,6 +111,9 @@ class TransformerEncoderLayer(Module):
         self.dropout2 = Dropout(dropout)
         self.activation = _activation(activation)
 
+    def _attributes_in_pytorch(self) -> dict[str, Any]:
+        return {"activation_relu_or_gelu": 0}  # one by one, not fused
+
     def forward(
         self,
         src: Tensor,

@@ -49,6 +49,9 @@ class Upsample(Module):
         self.mode, self.align_corners = mode, align_corners
         self.recompute_scale_factor = recompute_scale_factor
 
+    def _attributes_in_pytorch(self) -> dict[str, Any]:
+        return {"name": type(self).__name__}
+
     def forward(self, input: Tensor) -> Tensor:
         return interpolate(
             input,

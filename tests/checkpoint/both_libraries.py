@@ -1,0 +1,26 @@
+"""PyTorch and this package in its place: who writes a file, and who reads it."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import torch
+
+from tests.in_place import in_place_of
+
+OURS = in_place_of("torch")
+
+
+def saved(library: Any, value: Any, **options: Any) -> io.BytesIO:
+    file = io.BytesIO()
+    library.save(value, file, **options)
+    file.seek(0)
+    return file
+
+
+DIRECTIONS = {
+    "theirs reads ours": (OURS, torch),
+    "ours reads theirs": (torch, OURS),
+    "ours reads ours": (OURS, OURS),
+}
