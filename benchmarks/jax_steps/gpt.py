@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.jax_steps.step import Step
+from benchmarks.jax_steps.step import Step, adamw
 
 
 def block_parameters(width, rng=None):
@@ -114,15 +114,7 @@ def adamw_step(loss_of, p):
     def update(p, first, second, count, key, *batch):
         key, used = jax.random.split(key)
         loss, gradients = jax.value_and_grad(loss_of)(p, used, *batch)
-        count = count + 1
-        first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, gradients)
-        second = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, second, gradients)
-
-        def adamw(w, m, v):
-            m, v = m / (1 - 0.9**count), v / (1 - 0.999**count)
-            return w - 3e-4 * (m / (jnp.sqrt(v) + 1e-8) + 0.1 * w)
-
-        return loss, jax.tree.map(adamw, p, first, second), first, second, count, key
+        return loss, *adamw(p, first, second, count, gradients), key
 
     compiled = jax.jit(update, donate_argnums=(0, 1, 2))
     zeros = jax.tree.map(jnp.zeros_like, p)

@@ -20,6 +20,19 @@ class Step:
         return loss
 
 
+def adamw(p, first, second, count, gradients, rate=3e-4, decay=0.1):
+    """One update of AdamW; Adam's without `decay`: new parameters, moments and count."""
+    count = count + 1
+    first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, gradients)
+    second = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, second, gradients)
+
+    def updated(w, m, v):
+        m, v = m / (1 - 0.9**count), v / (1 - 0.999**count)
+        return w - rate * (m / (jnp.sqrt(v) + 1e-8) + decay * w)
+
+    return jax.tree.map(updated, p, first, second), first, second, count
+
+
 def sgd_step(loss_of, parameters, rate=0.1):
     """Plain gradient descent of ``loss_of(parameters, *batch)``."""
 

@@ -10,6 +10,7 @@ def build(torch, batch=256, fields=26, rows=1000, width=16, numbers=13, make_ste
     class WideDeep(nn.Module):
         def __init__(self):
             super().__init__()
+            self.register_buffer("offsets", torch.arange(fields) * rows)
             self.wide = nn.Embedding(fields * rows, 1)
             self.deep = nn.ModuleList(nn.Embedding(rows, width) for _ in range(fields))
             self.mlp = nn.Sequential(
@@ -21,8 +22,7 @@ def build(torch, batch=256, fields=26, rows=1000, width=16, numbers=13, make_ste
             )
 
         def forward(self, categories, dense):
-            offsets = torch.arange(fields) * rows
-            wide = self.wide(categories + offsets).sum(dim=1)
+            wide = self.wide(categories + self.offsets).sum(dim=1)
             columns = [table(categories[:, i]) for i, table in enumerate(self.deep)]
             return wide + self.mlp(torch.cat([*columns, dense], dim=1))
 

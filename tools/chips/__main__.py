@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # The cheapest first.
 NAMES = (
     "sdpa", "sdpa_gqa", "sdpa_full", "key_padding", "written_block", "padded_attention",
-    "dropout", "cross_entropy", "experts", "lstm", "vit", "resnet50", "bert", "llama",
+    "dropout", "cross_entropy", "experts", "lstm", "wide_deep", "vit", "resnet50", "bert", "llama",
     "gpt2", "gpt2_dropout",
 )  # fmt: skip
 CHIPS = ("h100", "v5e")

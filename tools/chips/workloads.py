@@ -12,11 +12,18 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from benchmarks import onnx_models
-from benchmarks.jax_steps import bert_base, gpt as jax_gpt, layers, llama as jax_llama, resnet50
+from benchmarks.jax_steps import (
+    bert_base,
+    gpt as jax_gpt,
+    layers,
+    llama as jax_llama,
+    resnet50,
+    wide_deep as jax_wide_deep,
+)
 from benchmarks.jax_steps.lstm import lstm_step
 from benchmarks.jax_steps.step import Step, sgd_step
 from benchmarks.jax_steps.vision import MODELS
-from benchmarks.models import gpt, llama, lstm, resnet50 as our_resnet50, vision
+from benchmarks.models import gpt, llama, lstm, resnet50 as our_resnet50, vision, wide_deep
 from benchmarks.models.training import Training
 
 import oneflow as flow
@@ -158,6 +165,8 @@ def _key_padding(batch: int = 8, length: int = 1024, heads: int = 12) -> Workloa
         kind = "cudnn" if type == "cuda" else "xla"
 
         def run(q: Any, k: Any, v: Any, mask: Any) -> Any:
+            if kind == "cudnn":  # Which takes matrices alone.
+                mask = jnp.broadcast_to(mask, (batch, 1, length, length))
             return jax.nn.dot_product_attention(q, k, v, mask=mask, implementation=kind)
 
         mask = _abstract(*seen, dtype=jnp.bool_)
@@ -332,6 +341,7 @@ def _llama() -> Workload:
     )
 
 
+_CLICKS = {"batch": 4096, "rows": 20000}
 _VIT = "vit_tiny_patch16_224"
 WORKLOADS = {
     "sdpa": _attention(),
@@ -344,6 +354,11 @@ WORKLOADS = {
     "cross_entropy": _cross_entropy(),
     "experts": _experts(),
     "lstm": _training(lstm.build, lstm_step, half=False),
+    "wide_deep": _training(
+        functools.partial(wide_deep.build, **_CLICKS),
+        functools.partial(jax_wide_deep.build, **_CLICKS),
+        half=False,
+    ),
     "vit": _training(
         functools.partial(vision.build, name=_VIT, twin=None, batch=64),
         functools.partial(layers.training_step, MODELS[_VIT], 64, dtype=jnp.bfloat16),

@@ -174,9 +174,14 @@ def _affine_grid(theta, *, size: tuple[int, ...], align_corners: bool, dtype: DT
         else:
             line = quotient(steps * 2 + 1, length) - 1
         lines.append(line.astype(dtype.numpy))
-    mesh = jnp.meshgrid(*lines, indexing="ij")
-    points = jnp.stack([*reversed(mesh), jnp.ones(size, dtype.numpy)], axis=-1)
-    return jnp.einsum("...j,nij->n...i", points, theta)
+    # Sums, not a product with a matrix of points: three columns are too few for its kernels.
+    columns = jnp.moveaxis(theta, -1, 0)
+    *columns, shift = columns.reshape(columns.shape[:2] + (1,) * len(size) + columns.shape[2:])
+    terms = [
+        line.reshape(-1, *(1,) * (number + 1)) * column
+        for number, (line, column) in enumerate(zip(reversed(lines), columns, strict=True))
+    ]
+    return sum(terms[1:], terms[0]) + shift
 
 
 affine_grid = primitive("affine_grid", _affine_grid, axes=leading_axes(2), linear=("theta",))
