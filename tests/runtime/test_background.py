@@ -285,6 +285,24 @@ def test_a_process_ends_in_good_order_while_it_compiles() -> None:
     assert int(done.stdout) >= 3
 
 
+def test_a_process_ends_when_its_programs_have() -> None:
+    """Otherwise their code is taken away under them."""
+    script = """
+import atexit
+arrays = []
+atexit.register(lambda: print(all(array.is_ready() for array in arrays)))  # called as the last one
+import oneflow as flow, jax
+x = flow.full((2048, 2048), 1e-4)
+for _ in range(8):
+    x = x @ x
+flow.eager.synchronize()
+arrays += jax.live_arrays()
+print(all(array.is_ready() for array in arrays))
+"""
+    done = run_script(script)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "False\nTrue\n")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 def test_a_copy_made_while_the_process_compiles() -> None:
     script = """

@@ -106,8 +106,12 @@ def test_the_most_special_class_decides():
         def __torch_function__(cls, func, types, args=(), kwargs=None):
             return f"{func.__name__} by {cls.__name__}"
 
-    first, second = flow.ones(2).as_subclass(First), flow.ones(2).as_subclass(Second)
+    class Third(Second):
+        pass
+
+    first, second, third = (flow.ones(2).as_subclass(kind) for kind in (First, Second, Third))
     assert first.mul(second) == second.mul(first) == "mul by Second"
+    assert second.mul(third) == third.mul(second) == "mul by Third"
     with pytest.raises(TypeError, match=r"`mul` for \['First'\]"):
         first.mul(2)
     with DisableTorchFunctionSubclass():

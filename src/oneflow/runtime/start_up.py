@@ -15,6 +15,7 @@ from oneflow.base.unknown_variables import warn_of_unknown_variables
 from oneflow.compiler import persistent_cache
 from oneflow.control_plane.membership import join_job
 from oneflow.runtime.after_fork import disable_xla
+from oneflow.runtime.end_of_process import wait_at_exit
 from oneflow.tuning.full_collections import collect_rarely
 from oneflow.tuning.linux import retain_freed_memory
 from oneflow.tuning.threads import take_over_omp_threads
@@ -39,6 +40,7 @@ def prepare_process() -> None:
         warn_of_unknown_variables()
         if hasattr(os, "register_at_fork"):  # Windows copies no processes
             os.register_at_fork(after_in_child=disable_xla)
+        wait_at_exit()
 
 
 join_job()
