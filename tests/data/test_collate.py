@@ -21,7 +21,7 @@ Pair = namedtuple("Pair", "first second")
         ["a", "b"],
         [b"a", b"b"],
         [np.float32(1), np.float32(2)],
-        [np.arange(3), np.arange(3)],
+        [np.arange(3), np.arange(3) + 1],
         [(1, "a"), (2, "b")],
         [[1, [2.0]], [3, [4.0]]],
         [{"a": 1, "b": [2]}, {"a": 3, "b": [4]}],

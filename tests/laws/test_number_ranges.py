@@ -103,7 +103,7 @@ WRAPPED: dict[str, Callable[[Any], Any]] = {
     "float64": lambda f: np.float64,
     "tensor": lambda f: f.tensor,
 }
-TAKE_TENSORS = ("threshold", "hardtanh", "pad")
+TAKE_TENSORS = ("threshold", "hardtanh", "pad", "masked_fill", "index_fill")
 
 
 @pytest.mark.parametrize("kind", WRAPPED)

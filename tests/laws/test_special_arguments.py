@@ -13,7 +13,9 @@ from fnmatch import fnmatch
 from typing import Any
 
 import pytest
+import torch
 
+import oneflow as flow
 from oneflow.functional.registry import FUNCTIONS
 from tests.laws.test_operators import (
     _gradient_problem,
@@ -45,7 +47,7 @@ OTHERS = {
             nn.functional.scaled_dot_product_attention:scale""",
         "the gradient is that of the result, which is NaN": """
             nn.functional.hardtanh:min_val nn.functional.hardtanh:max_val""",
-        "below 0 degrees of freedom the slope has the sign of the infinite value": """
+        "below 0 degrees of freedom PyTorch's slope without `dim` has no sign": """
             var:correction std:correction var_mean:correction std_mean:correction""",
         "LAPACK's own": "linalg.lstsq:rcond",
         "0 divided by 0, or what is not 0": "gradient:spacing",
@@ -144,3 +146,26 @@ def test_special_numbers_give_what_pytorch_gives(row: Operator) -> None:
 def test_special_numbers_give_what_pytorch_gives_as_one_executable(row: Operator) -> None:
     with eager_mode("compiled"):
         check(row)
+
+
+POINTS = {
+    "elu": lambda f, x, n: f.nn.functional.elu(x, n),
+    "celu": lambda f, x, n: f.nn.functional.celu(x, n),
+    "multi_margin_loss": lambda f, x, n: f.nn.functional.multi_margin_loss(
+        x.reshape(2, 2), f.tensor([1, 0]), p=2, margin=n
+    ),
+    "var": lambda f, x, n: f.var(x, dim=0, correction=5 + n),
+    "std": lambda f, x, n: f.std(x, dim=0, correction=5 + n),
+}
+
+
+@pytest.mark.parametrize("name", POINTS)
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, -1.0, 0.5])
+def test_zeros_beside_special_numbers(name: str, number: float) -> None:
+    results = []
+    for f in (torch, flow):
+        x = f.tensor([-1.0, 0.0, -0.0, 1.0], requires_grad=True)
+        y = POINTS[name](f, x, number)
+        y.sum().backward()
+        results.append((y.tolist(), x.grad.tolist()))
+    assert repr(results[0]) == repr(results[1]) or results[1] == pytest.approx(results[0])

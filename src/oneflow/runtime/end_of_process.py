@@ -1,4 +1,4 @@
-"""What runs when the process ends.
+"""The end of the process, which waits for arrays that are still computed.
 
 JAX waits for it only if its client goes with the interpreter, and ours does not: caches hold
 objects of XLA that Python cannot find in cycles. The code of a program that still ran would then be

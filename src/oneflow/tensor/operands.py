@@ -19,10 +19,12 @@ from oneflow.base.dtype import (
 )
 from oneflow.base.limits import require_range
 from oneflow.base.placement import Placement
+from oneflow.base.planning import is_planning
 from oneflow.dispatch.call import OPERATION_TABLES, cached_operation, record
 from oneflow.dispatch.operand_casts import CASTING
 from oneflow.primitives.operators.elementwise import cast
 from oneflow.primitives.registry import Primitive
+from oneflow.runtime.eager import is_capturing
 from oneflow.tensor.call import call, call_two
 from oneflow.tensor.promotion import result_type
 from oneflow.tensor.tensor import Tensor
@@ -152,6 +154,14 @@ def as_scalar_of(tensor: Tensor, number: Any) -> Any:
     if isinstance(number, Tensor) and dtype.category >= Category.FLOAT:
         return cast_to(number, dtype)
     return as_element_of(tensor, as_number(number))
+
+
+def can_be_read(x: Tensor) -> bool:
+    """Return whether reading the values of a tensor changes nothing but when it is computed."""
+    value = unwrap(x)
+    if value.node is not None or value.spec.sbp is not None or is_capturing():
+        return False
+    return not (value.spec.device.is_meta or is_planning())
 
 
 def as_float(value: Any, name: str) -> float:

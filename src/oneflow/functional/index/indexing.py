@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.base.planning import is_planning
 from oneflow.base.spec import spec_of
 from oneflow.functional.shape.concat import slices_of, unbind
-from oneflow.runtime.eager import is_capturing
 from oneflow.runtime.lazy_array import HostArray
 from oneflow.tensor.indexing import get_item, set_item
 from oneflow.tensor.methods import attach
+from oneflow.tensor.operands import can_be_read
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import unwrap
 
 # From so many slices on they are read at once, up to as many bytes.
 _MANY, _LARGE = 512, 2**26
@@ -34,19 +32,11 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
         raise TypeError("iteration over a 0-d tensor")
     spec = self._value.spec
     size = spec.numel * spec.dtype.itemsize
-    if spec.shape[0] < _MANY or size > _LARGE or not _can_be_read(self):
+    if spec.shape[0] < _MANY or size > _LARGE or not can_be_read(self):
         return iter(unbind(self))
     specs = spec_of(spec.shape[1:], spec.dtype, spec.device)
     rows = [HostArray(specs, row).value() for row in np.asarray(self._read())]
     return iter(slices_of(self, rows, 0))
-
-
-def _can_be_read(x: Tensor) -> bool:
-    """Return whether reading the values of a tensor changes nothing but when it is computed."""
-    value = unwrap(x)
-    if value.node is not None or value.spec.sbp is not None or is_capturing():
-        return False
-    return not (value.spec.device.is_meta or is_planning())
 
 
 def contains(self: Tensor, element: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from oneflow.base.dtype import Category
 from oneflow.base.shape import broadcast_shapes
 from oneflow.functional.registry import attach_inplace_form, function
 from oneflow.primitives.operators import scatter as s
@@ -13,7 +14,7 @@ from oneflow.program.value import Value
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.indexing import is_overlapping, put_item
 from oneflow.tensor.methods import before_write, write_result
-from oneflow.tensor.operands import as_mask
+from oneflow.tensor.operands import as_element_of, as_mask, can_be_read
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value
 from oneflow.tensor.views import unwrap
@@ -81,7 +82,8 @@ def number_value(value: Any, input: Tensor, shape: tuple[int, ...], name: str) -
     """A number or 0-dim tensor as a value of `shape` with the dtype of `input`.
 
     Raises:
-        RuntimeError: a tensor that has dimensions, or that is complex where `input` is not.
+        RuntimeError: a tensor that has dimensions, or that is complex where `input` is not; a
+            number that the integers of `input` cannot hold.
     """
     spec = input._value.spec
     if not isinstance(value, Tensor):
@@ -96,6 +98,9 @@ def number_value(value: Any, input: Tensor, shape: tuple[int, ...], name: str) -
             f"{name}(): value cannot be converted to type {spec.dtype} without overflow: it is "
             "complex"
         )
+    is_cut = spec.dtype.category is Category.INTEGER and value.dtype is not spec.dtype
+    if is_cut and can_be_read(value):
+        as_element_of(input, value.item())
     source = unwrap(value.to(spec.device))
     source = source if source.spec.dtype is spec.dtype else cast(source, dtype=spec.dtype)
     return broadcast_to(source, shape=shape)

@@ -63,7 +63,11 @@ def _softplus_gradient(g, x, beta, threshold):
 softplus = elementwise("softplus", _softplus, "x beta threshold", precision=Precision.FULL_OFF_CPU)
 # As a formula of its own it holds for a `beta` that is 0 or infinite, too.
 _softplus_x = elementwise(
-    "softplus_gradient", _softplus_gradient, "g x beta threshold", linear=("g",)
+    "softplus_gradient",
+    _softplus_gradient,
+    "g x beta threshold",
+    linear=("g",),
+    precision=Precision.FULL_OFF_CPU,
 )
 softplus.gradient(
     x=lambda g, x, beta, threshold: _softplus_x(g, x, beta, threshold), beta=None, threshold=None
@@ -82,7 +86,8 @@ log_sigmoid = elementwise("log_sigmoid", _log_sigmoid, precision=Precision.FULL_
 def _elu(x, alpha, scale, input_scale):
     positive = ~(x <= 0)
     negative = alpha * jnp.expm1(jnp.where(positive, 0, x) * input_scale)
-    return scale * jnp.where(positive, x, negative)
+    # At 0 the value is 0, whatever the numbers are.
+    return scale * jnp.where(positive | (x == 0), x, negative)
 
 
 def _elu_gradient(g, x, alpha, scale, input_scale):

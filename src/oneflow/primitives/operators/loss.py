@@ -245,10 +245,11 @@ triplet_margin = primitive(
 def _multi_margin(x, target, margin, *weight, p: int):
     classes = x.shape[-1]
     label_scores = jnp.take_along_axis(x, target[..., None], -1, mode="clip")
-    losses = kinks.above(margin - label_scores + x, 0) ** p
+    others = lax.broadcasted_iota(target.dtype, x.shape, x.ndim - 1) != target[..., None]
+    # The label's own is chosen away before the power, whose slope may be infinite.
+    losses = kinks.above(jnp.where(others, margin - label_scores + x, -1), 0) ** p
     if weight:
         losses = losses * jnp.take(weight[0], target, mode="clip")[..., None]
-    others = lax.broadcasted_iota(target.dtype, x.shape, x.ndim - 1) != target[..., None]
     return quotient(jnp.sum(jnp.where(others, losses, 0), -1), classes)
 
 

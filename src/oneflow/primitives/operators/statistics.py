@@ -74,7 +74,8 @@ def _var(x, **attributes):
 
 
 def _wide_var_gradient(g, x, *, dims: tuple[int, ...], correction: float):
-    factor = 2 / jnp.asarray(_degrees(x.shape, dims, correction), g.dtype)
+    # Unlike the value's divisor this one may be negative, as in PyTorch.
+    factor = 2 / jnp.asarray(count_of(x.shape, dims) - correction, g.dtype)
     return expanded(g * factor, x.shape, dims) * _centered(x, dims)
 
 
