@@ -24,6 +24,7 @@ from tests.oracle import array_difference
 CASES = {
     "groups": ((18, 36, 2), ((7, 9), (3, 3), (1, 2), ((1, 1), (0, 1)), (1, 1))),
     "groups of few channels": ((6, 12, 3), ((7, 9), (3, 3), (2, 1), ((1, 1), (2, 1)), (1, 2))),
+    "groups of four outputs": ((6, 12, 3), ((7, 9), (3, 3), (2, 1), ((1, 1), (-1, 2)), (1, 2))),
     "several for each channel": ((3, 12, 3), ((8,), (3,), (1,), ((1, 1),), (1,))),
     "one channel in each group": ((2, 20, 2), ((8, 8), (3, 2), (1, 1), ((1, 1), (0, 0)), (1, 1))),
     "image smaller than the kernel": (
@@ -119,7 +120,7 @@ def test_planes_are_convolved_together_or_left_out(name, count):
     assert str(jax.make_jaxpr(plain)(x, weight)).count("conv_general_dilated[") == count
 
 
-@pytest.mark.parametrize(("groups", "channels"), [(2, 6), (2, 20)])
+@pytest.mark.parametrize(("groups", "channels"), [(2, 6), (2, 8), (2, 20)])
 def test_infinities_stay_in_their_group(groups, channels):
     window = Window((1, 2), (1, 1), ((1, 1), (1, 1)), (1, 1), groups)
     x = np.ones((1, 5, 5, channels), np.float32)

@@ -8,10 +8,12 @@ part, and has its arguments.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from oneflow.primitives.operators.conv_xla import Window
 from oneflow.primitives.operators.materialize import materialize_array
@@ -41,6 +43,11 @@ def _split(x, axis: int, count: int) -> list:
 
 # --- a sum of depthwise convolutions, one for each channel of a group
 
+# Terms of an output that are added up in one go, those of 3 x 3 and four channels, if a group has
+# as many outputs as half a vector of AVX2: with 5 x 5, 3 x 3 x 3 or two outputs that gains nothing.
+_MAX_TERMS_AT_ONCE = 36
+_MIN_OUTPUTS_OF_VECTORS = 4
+
 
 def _channel_for_each_output(x, at: int, groups: int, out: int):
     """Channel `at` of each group, once for each output channel of the group."""
@@ -51,6 +58,9 @@ def _channel_for_each_output(x, at: int, groups: int, out: int):
 def convolve_by_channel(convolve: Callable, x, weight, window: Window, dtype: Any, wide: Any):
     """The sum of depthwise convolutions, in the type `wide`; then in `dtype`."""
     out = weight.shape[0]
+    is_small = math.prod(weight.shape[1:]) <= _MAX_TERMS_AT_ONCE
+    if is_small and out >= _MIN_OUTPUTS_OF_VECTORS * window.groups:
+        return _convolve_at_once(x, weight, window, wide).astype(dtype)
     depthwise = window._replace(groups=out)
     terms = [
         convolve(
@@ -62,6 +72,26 @@ def convolve_by_channel(convolve: Callable, x, weight, window: Window, dtype: An
         for at in range(weight.shape[1])
     ]
     return functools.reduce(jnp.add, map(materialize_array, terms)).astype(dtype)
+
+
+def _convolve_at_once(x, weight, window: Window, dtype: Any):
+    """All terms of all channels added up in one go, along the output channels of a group.
+
+    No channel of `x` is written once for each output: 32 groups of 4 channels at 28 x 28 take two
+    thirds of the time, with windows of stride 2 a third.
+    """
+    out, channels, *kernel = weight.shape
+    windows = window.with_kernel(tuple(kernel))
+    padded = materialize_array(windows.padded(x, np.zeros((), x.dtype)))
+    windows = windows._replace(padding=((0, 0),) * len(kernel))
+    by_group = weight.astype(dtype).reshape(window.groups, -1, *weight.shape[1:])
+    kernels = materialize_array(jnp.moveaxis(by_group, 1, -1))
+    terms = []
+    for offset, part in windows.gather(padded, np.zeros((), x.dtype)).items():
+        inputs = part.astype(dtype).reshape(*part.shape[:-1], window.groups, channels, 1)
+        terms += [inputs[..., at, :] * kernels[:, at, *offset] for at in range(channels)]
+    total = functools.reduce(jnp.add, terms)
+    return total.reshape(*total.shape[:-2], out)
 
 
 def input_adjoint_by_channel(
