@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -102,6 +103,19 @@ def test_hooks_of_whole_models(direction: str) -> None:
     assert not loaded(reader.ones(1, 2), scale=3).any()
     handle.remove()
     np.testing.assert_allclose(loaded(reader.ones(1, 2), scale=3).tolist(), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("direction", ["ours reads theirs", "ours reads ours"])
+def test_whole_models_of_classes_that_are_declared_safe(direction: str) -> None:
+    writer, reader = DIRECTIONS[direction]
+    file = saved(writer, writer.nn.Sequential(writer.nn.Linear(2, 1)))
+    with pytest.raises(pickle.UnpicklingError):
+        reader.load(file)
+    file.seek(0)
+    with reader.serialization.safe_globals([reader.nn.Sequential, reader.nn.Linear, set]):
+        assert len(reader.serialization.get_safe_globals()) == 3
+        loaded = reader.load(file)
+    assert loaded(reader.ones(1, 2)).shape == (1, 1)
 
 
 def _halve(module: Any, inputs: Any, output: Any) -> Any:

@@ -49,6 +49,13 @@ _COMPILED_CLASSES = {
 }
 
 
+def names_of(obj: Any) -> list[tuple[str, str]]:
+    """Return the names that files may have for a class or function: its own, and PyTorch's."""
+    home, name = obj.__module__, obj.__qualname__
+    public = name_of(obj)
+    return [(home, name), *([(_module_like(home), name), public] if public else [])]
+
+
 def name_of(obj: Any) -> tuple[str, str] | None:
     """Return module and name in PyTorch of a class or function; None for those it does not have."""
     home = getattr(obj, "__module__", None)

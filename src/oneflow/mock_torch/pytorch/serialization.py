@@ -15,6 +15,7 @@ from oneflow.checkpoint import torch_writer
 from oneflow.checkpoint.pickled_objects import SAFE_GLOBALS
 from oneflow.checkpoint.serialization import PROGRAM_STORE
 from oneflow.checkpoint.torch_pickler import GlobalTensorError
+from oneflow.mock_torch.pytorch_names import names_of
 
 DEFAULT_PROTOCOL = 2
 FileLike = str | os.PathLike[str] | IO[bytes]
@@ -178,8 +179,8 @@ def _named(safe_globals: Globals) -> dict[tuple[str, str], Any]:
     table = {}
     for entry in safe_globals:
         content, path = entry if isinstance(entry, tuple) else (entry, None)
-        module, name = path.rsplit(".", 1) if path else (content.__module__, content.__qualname__)
-        table[module, name] = content
+        names = [tuple(path.rsplit(".", 1))] if path else names_of(content)
+        table.update((name, content) for name in names)
     return table
 
 
@@ -194,7 +195,7 @@ def add_safe_globals(safe_globals: Globals) -> None:
 
 def get_safe_globals() -> list[Any]:
     """Return what is declared safe."""
-    return list(SAFE_GLOBALS.values())
+    return list({id(content): content for content in SAFE_GLOBALS.values()}.values())
 
 
 def clear_safe_globals() -> None:
