@@ -14,6 +14,8 @@ release = installed_version("oneflow-xla")
 version = release
 
 extensions = [
+    "work_once",  # `extensions/work_once.py`: what is the same for all pages
+    "navigation",  # `extensions/navigation.py`: that of a folder
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
@@ -28,6 +30,10 @@ myst_heading_anchors = 3
 
 autodoc_member_order = "groupwise"
 autodoc_typehints = "signature"
+autodoc_use_type_comments = False  # of Python 2, which no function has
+smartquotes = (
+    False  # what is quoted is often to be typed; pages in Markdown have straight ones, too
+)
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 # Attributes that a class also declares would be described twice.

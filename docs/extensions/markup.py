@@ -43,7 +43,7 @@ def table(*rows: Iterable[str]) -> str:
         for row in rows
         for column, cell in enumerate(row)
     )
-    return directive("list-table", body=lines, option=":header-rows: 1")
+    return directive("table-of-lines", body=lines)
 
 
 def from_markdown(text: str) -> str:

@@ -21,6 +21,7 @@ from examples_of import example_of, primitives_of_example
 from markup import directive, heading
 from pictures import FIGURES, pictures
 from support import support_table
+from table_of_lines import TableOfLines
 
 import oneflow
 
@@ -133,34 +134,9 @@ def omit_inherited_forward(
     return True if name == "forward" and not getattr(value, "__doc__", None) else None
 
 
-def share_navigation(
-    _: Sphinx, page_name: str, template: str, context: dict[str, Any], document: object
-) -> None:
-    """Compute the navigation of the names' pages once: no part of it is about one of them.
-
-    All are in one folder, so that links are the same; they come from lists, not from `toctree`s.
-    """
-    del template, document
-    if page_name.startswith("api/generated/") and not page_name.endswith("-index"):
-        toctree = context["toctree"]
-
-        def shared(**options: Any) -> str:
-            key = tuple(sorted(options.items()))
-            if key not in _NAVIGATION:
-                _NAVIGATION[key] = toctree(**options)
-            return _NAVIGATION[key]
-
-        context["toctree"] = shared
-
-
-# The HTML by the options of Sphinx's `toctree`.
-_NAVIGATION: dict[tuple, str] = {}
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
+    app.add_directive("table-of-lines", TableOfLines)
     app.connect("builder-inited", write_reference)
     app.connect("autodoc-skip-member", omit_inherited_forward)
-    # Before the theme asks for it.
-    app.connect("html-page-context", share_navigation, priority=100)
     return {"version": oneflow.__version__, "parallel_read_safe": True}
