@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental import checkify
 from jax.sharding import NamedSharding, PartitionSpec
 
 import oneflow as flow
@@ -79,3 +80,19 @@ def test_what_jax_cannot_infer_is_said_by_the_user(mesh):
         jax.jit(product)(column, jax.device_put(jnp.ones((8, 2)), rows))
     said = jax.sharding.auto_axes(pure, out_sharding=(rows, whole))
     assert_close(jax.jit(slopes_of(said))(*on_mesh), slopes_of(pure)(parameters, buffers, x))
+
+
+def test_values_are_checked_on_such_meshes(mesh):
+    pure = flow.jax.function(lambda table, ids: table * table[ids].sum(), checks=True)
+    rows, whole = (NamedSharding(mesh, spec) for spec in (ROWS, WHOLE))
+    inside, outside = (jax.device_put(jnp.array([0, last]), whole) for last in (3, 9))
+    table = jax.device_put(jnp.arange(8.0), whole)
+    assert pure(table, inside)[1] == 3
+    with pytest.raises(ValueError, match="refuses the value 9"):
+        pure(table, outside)
+    checked = jax.jit(checkify.checkify(pure))
+    assert checked(table, inside)[0].get() is None
+    assert "refuses the value 9" in checked(table, outside)[0].get()
+    # The results may be what JAX cannot say the shardings of, not the checks.
+    with pytest.raises(TypeError, match="auto_axes"):
+        pure(jax.device_put(table, rows), inside)

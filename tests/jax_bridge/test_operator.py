@@ -212,6 +212,8 @@ def test_integers_that_types_of_32_bits_do_not_have(dtype):
         with pytest.raises(OverflowError, match=str(2**40)):
             flow.jax.call(jnp.add, fits, array).tolist()
         assert flow.jax.call(jnp.add, fits, array // 2**38).tolist() == [4, 11]
+        with pytest.raises(OverflowError, match=str(2**40)):
+            flow.jax.call(jnp.add, fits, 2**40)
     with jax.enable_x64(True):
         assert flow.jax.call(next_number, beyond).tolist() == [1, 2**40 + 1]
         assert flow.jax.call(jnp.add, fits, array).tolist() == [2**40, 2**40 + 7]

@@ -68,6 +68,7 @@ class Capturable(Protocol):
 
     default_device: Any
     _constant_hint: str  # what to do about tensors that belong to no module
+    _body: str  # what errors call the function that is recorded
 
     @property
     def name(self) -> str:
@@ -122,7 +123,7 @@ def captured_step(
     step: CapturedStep | None = None
     with contextlib.ExitStack() as stack:
         while step is None:
-            scope = CaptureScope(graph.name, device, graph.settings.scaler, outside)
+            scope = CaptureScope(graph.name, graph._body, device, graph.settings.scaler, outside)
             try:
                 step = _captured_in(scope, graph, build, called, arguments, stack)
             except ExternalWriteError as error:
@@ -198,9 +199,9 @@ class _Capture:
         structure = tree_flatten(result, results, f"the result of {self._graph.name}.build")
         if self._recorder.outsider is not None:
             warnings.warn(
-                f"{self._graph.name}: `build` used a tensor that requires grad but belongs to no "
-                f"module of the graph{self._recorder.outsider}; its present value becomes a "
-                f"constant and it gets no gradients. {self._graph._constant_hint}",
+                f"{self._graph.name}: {self._graph._body} used a tensor that requires grad but "
+                f"belongs to no module of the graph{self._recorder.outsider}; its present value "
+                f"becomes a constant and it gets no gradients. {self._graph._constant_hint}",
                 stacklevel=6,
             )
         self._record_optimizer_steps()

@@ -55,6 +55,7 @@ class CaptureScope:
 
     Args:
         graph_name: name of the graph, for errors.
+        body: what is recorded, for errors.
         device: device or placement on which the step will run.
         scaler: the graph's gradient scaler.
         outside: see the attribute.
@@ -63,11 +64,12 @@ class CaptureScope:
     def __init__(
         self,
         graph_name: str,
+        body: str,
         device: Any,
         scaler: StaticGradScaler | None,
         outside: Sequence[Tensor] = (),
     ) -> None:
-        self.recorder = CapturingRecorder(device, graph_name)
+        self.recorder = CapturingRecorder(device, graph_name, body)
         self.recorder.guarded = thread_checks().guards(device)
         self.variables = GraphVariables(self.recorder)
         self.optimizer_steps: list[OptimizerStep] = []

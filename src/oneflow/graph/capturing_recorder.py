@@ -23,6 +23,7 @@ class CapturingRecorder(Recorder):
 
     Attributes:
         graph_name: name of the graph, for errors.
+        body: what is recorded, for errors.
         specs: spec of each input, in the order of `arrays`; an array is None where it differs from
             call to call.
         pinned: positions of conversions that the user asked for.
@@ -30,12 +31,13 @@ class CapturingRecorder(Recorder):
             if there is none.
     """
 
-    __slots__ = ("_phases", "graph_name", "outsider", "pinned", "specs")
+    __slots__ = ("_phases", "body", "graph_name", "outsider", "pinned", "specs")
     symbolic = True
 
-    def __init__(self, device: Device, graph_name: str) -> None:
+    def __init__(self, device: Device, graph_name: str, body: str) -> None:
         super().__init__(device, user_line)
         self.graph_name = graph_name
+        self.body = body
         self.specs: list[TensorSpec] = []
         self.pinned: set[int] = set()
         self.outsider: str | None = None
@@ -125,14 +127,14 @@ class CapturingRecorder(Recorder):
         """
         if self.closed:
             raise RuntimeError(
-                f"this tensor was made inside `build` of {self.graph_name} and is not one of its "
-                "results, so it has no values; return it from `build`, or make it a buffer of a "
-                "module"
+                f"this tensor was made inside {self.body} of {self.graph_name} and is not "
+                f"one of its results, so it has no values; return it from {self.body}, or "
+                "make it a buffer of a module"
             )
         if reason == "read":
             raise RuntimeError(
-                f"{self.graph_name}: a tensor's value was read inside `build`{user_line()}. The "
-                "whole step is compiled before anything has a value, so `bool(tensor)`, "
+                f"{self.graph_name}: a tensor's value was read inside {self.body}{user_line()}. "
+                "The whole step is compiled before anything has a value, so `bool(tensor)`, "
                 "`.item()`, `.numpy()`, Python `if` or `while` on a tensor, and results whose "
                 "shape depends on values (`nonzero`, `x[mask]`) cannot be part of it; use "
                 "`oneflow.where`, or return the tensor and decide outside"
@@ -150,10 +152,10 @@ class OtherDeviceError(RuntimeError):
         self, recorder: CapturingRecorder, device: Device | Placement, line: str = ""
     ) -> None:
         super().__init__(
-            f"{recorder.graph_name}: `build` made tensors on `{device}`, but the graph "
-            f"runs on `{recorder.device}`; a graph runs on one device, or on placements. Only the "
-            f"sizes of such tensors can be used, not their values{line}: make them where the graph "
-            "runs"
+            f"{recorder.graph_name}: {recorder.body} made tensors on `{device}`, but the "
+            f"graph runs on `{recorder.device}`; a graph runs on one device, or on placements. "
+            f"Only the sizes of such tensors can be used, not their values{line}: make them where "
+            "the graph runs"
         )
         self.device = device
 

@@ -86,10 +86,10 @@ class ExternalWrites:
         tensors = {id(tensor): tensor for tensor, _ in written if tensor is not None}
         is_complete = all(tensor is not None for tensor, _ in written)
         return ExternalWriteError(
-            f"{self._recorder.graph_name}: `build` wrote to a tensor{written[0][1]} that is no "
-            "argument and belongs to no module of the graph, so it would not change in later "
-            "calls. Assign the tensor, or the module whose buffer it is, to an attribute of the "
-            "graph",
+            f"{self._recorder.graph_name}: {self._recorder.body} wrote to a "
+            f"tensor{written[0][1]} that is no argument and belongs to no module of the graph, so "
+            "it would not change in later calls. Assign the tensor, or the module whose buffer it "
+            "is, to an attribute of the graph",
             tuple(tensors.values()) if is_complete else (),
         )
 

@@ -81,6 +81,7 @@ class Graph(CompiledGraph):
     settings: CaptureSettings
     default_device: Any = CPU  # of a step without parameters and arguments
     # Advice about a tensor that requires grad and is none of the graph's.
+    _body = "`build`"
     _constant_hint = "Assign its module, or the tensor, to an attribute of the graph"
     _steps: OrderedDict[tuple, Step]
 

@@ -143,6 +143,14 @@ def from_jax(tree: Any) -> Any:
     )
 
 
+def wide_integer_error(value: object) -> OverflowError:
+    """An error about an integer beyond 32 bits in a function that sees no wider types."""
+    return OverflowError(
+        f"a function of JAX gets the integer {value}, while JAX has types of 32 bits only; "
+        'enable those of 64 by `jax.config.update("jax_enable_x64", True)`'
+    )
+
+
 def is_key(leaf: Any) -> bool:
     """Return whether it is an array of keys of `jax.random`, whose words JAX hides."""
     return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)

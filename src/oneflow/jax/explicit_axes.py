@@ -11,21 +11,29 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+from jax.sharding import NamedSharding, PartitionSpec
 
 
-def run_with_automatic_axes(function: Callable[..., Any], name: str, *args: Any) -> Any:
+def run_with_automatic_axes(
+    function: Callable[..., Any], name: str, *args: Any, spec: PartitionSpec | None = None
+) -> Any:
     """Call a function; where arrays are on a mesh of explicit axes, those are automatic within.
 
     Args:
         function: a function of arrays, nested in trees.
         name: for errors.
         args: its arguments.
+        spec: how the results are sharded; None for what JAX infers.
 
     Raises:
         TypeError: JAX cannot say how a result is sharded.
     """
-    if not _has_explicit_axes(jax.tree.leaves(args)):
+    mesh = _explicit_mesh(jax.tree.leaves(args))
+    if mesh is None:
         return function(*args)
+    if spec is not None:
+        sharding = NamedSharding(mesh, spec)
+        return jax.sharding.auto_axes(function, out_sharding=sharding)(*args)
     try:
         results = jax.eval_shape(function, *args)
     except Exception as error:
@@ -40,9 +48,7 @@ def run_with_automatic_axes(function: Callable[..., Any], name: str, *args: Any)
     return jax.sharding.auto_axes(function, out_sharding=shardings)(*args)
 
 
-def _has_explicit_axes(arrays: Sequence[Any]) -> bool:
-    return any(
-        jax.typeof(array).sharding.mesh.explicit_axes
-        for array in arrays
-        if isinstance(array, jax.Array)
-    )
+def _explicit_mesh(arrays: Sequence[Any]) -> Any:
+    """The mesh of explicit axes that an array is on; None if there is none."""
+    meshes = [jax.typeof(array).sharding.mesh for array in arrays if isinstance(array, jax.Array)]
+    return next((mesh for mesh in meshes if mesh.explicit_axes), None)

@@ -13,7 +13,7 @@ import numpy as np
 
 from oneflow.base.dtype import from_numpy_dtype, int64, uint64
 from oneflow.base.x64 import has_x64, x64
-from oneflow.jax.arrays import from_jax, is_key
+from oneflow.jax.arrays import from_jax, is_key, wide_integer_error
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call as call_primitive
 from oneflow.tensor.tensor import Tensor
@@ -82,7 +82,13 @@ def call(jax_function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         "constants": tuple(constants),
         "is_64_bit": is_64_bit,
     }
-    results = call_primitive(operator.primitive, *tensors, **attributes)
+    try:
+        results = call_primitive(operator.primitive, *tensors, **attributes)
+    except RuntimeError as error:
+        wide = [leaf for leaf in leaves if type(leaf) is int and leaf.bit_length() > 31]
+        if is_64_bit or not wide or not isinstance(error.__cause__, OverflowError):
+            raise
+        raise wide_integer_error(wide[0]) from error
     results = results if isinstance(results, tuple) else (results,)
     return jax.tree.unflatten(operator.structure_of_results(tensors, attributes), results)
 
@@ -202,7 +208,4 @@ def _find_wide_integer(*arrays: Any, **_: Any) -> tuple[Any, Any]:
 
 
 def _wide_integer_error(value: int, attributes: Any, in_specs: Any) -> Exception:
-    return OverflowError(
-        f"a function of JAX gets the integer {value}, while JAX has types of 32 bits only; "
-        'enable those of 64 by `jax.config.update("jax_enable_x64", True)`'
-    )
+    return wide_integer_error(value)

@@ -20,11 +20,12 @@ import numpy as np
 from jax import lax
 from jax.custom_derivatives import SymbolicZero
 from jax.experimental import checkify
+from jax.sharding import PartitionSpec
 
 from oneflow.autograd.gradients import derivatives
 from oneflow.base.spec import TensorSpec
-from oneflow.base.x64 import in_x64, x64
-from oneflow.jax.arrays import check_no_tensors_within, is_key
+from oneflow.base.x64 import has_x64, in_x64, x64
+from oneflow.jax.arrays import check_no_tensors_within, is_key, wide_integer_error
 from oneflow.jax.explicit_axes import run_with_automatic_axes
 from oneflow.jax.linear_map import LinearMap
 from oneflow.jax.recording import ListFunction, record, specs_of
@@ -56,6 +57,8 @@ def function(target: Callable[..., Any], *, checks: bool = False) -> Callable[..
     Raises:
         RuntimeError: (when called) random numbers are drawn without a seed; values are read; or
             names of parameters or buffers are unknown or missing.
+        OverflowError: (when called) an integer of NumPy is beyond 32 bits, and JAX's setting has no
+            wider types.
         TypeError: (when called) an argument is a tensor; a size is no integer; tensors are returned
             within an object that is no tree of JAX; or JAX cannot say how a result is sharded on a
             mesh of explicit axes.
@@ -132,7 +135,7 @@ class _ArrayCall:
 
     def run(self, leaves: list[Any], seed: Any, checks: bool) -> Any:
         """The result, with arrays in place of tensors."""
-        arrays = [jnp.asarray(leaves[index]) for index in self._arrays]
+        arrays = [_in_jax(leaves[index]) for index in self._arrays]
         seed = _seed_from(seed)
         if checks:
             self._check(arrays, seed)
@@ -170,8 +173,18 @@ class _ArrayCall:
     def _check(self, arrays: list[Any], seed: Any) -> None:
         # It is no part of what is differentiated.
         arrays = [lax.stop_gradient(array) for array in arrays]
-        recording = record(self._on_tensors, specs_of(arrays), self._name)
-        for operator, is_invalid, value in recording.failures(arrays, seed):
+        operators: list[str] = []
+
+        def failures(arrays: list[Any], seed: Any) -> list[tuple[Any, Any]]:
+            recording = record(self._on_tensors, specs_of(arrays), self._name)
+            rows = recording.failures(arrays, seed)
+            operators[:] = [operator for operator, _, _ in rows]
+            return [(is_invalid, value) for _, is_invalid, value in rows]
+
+        run = run_with_automatic_axes
+        # Every device has these single values.
+        pairs = run(failures, self._name, arrays, seed, spec=PartitionSpec())
+        for operator, (is_invalid, value) in zip(operators, pairs, strict=True):
             text = f"`{operator}` in `{self._name}` refuses the value {{value}}"
             checkify.check(jnp.logical_not(is_invalid), text, value=value)
 
@@ -185,6 +198,23 @@ class _ArrayCall:
             check_no_tensors_within(leaf, f"`{self._name}` returns")
         self._results = [None if isinstance(leaf, Tensor) else leaf for leaf in result_leaves]
         return [leaf for leaf in result_leaves if isinstance(leaf, Tensor)]
+
+
+def _in_jax(array: Any) -> Any:
+    """An array of NumPy, or of JAX, as one of JAX.
+
+    Raises:
+        OverflowError: JAX's setting has types of 32 bits only, and an integer is beyond them.
+    """
+    if isinstance(array, jax.Array):
+        return array
+    is_wide = array.dtype.kind in "iu" and array.dtype.itemsize == 8 and not has_x64()
+    if is_wide and array.size:
+        limits = np.iinfo(f"{array.dtype.kind}4")
+        for extreme in (array.min(), array.max()):
+            if not limits.min <= extreme <= limits.max:
+                raise wide_integer_error(extreme)
+    return jnp.asarray(array)
 
 
 @in_x64

@@ -148,6 +148,7 @@ def _narrow(value: Any) -> Any:
 class _Recorded(Graph):
     """A graph that calls a function with a list of tensors."""
 
+    _body = "the function"
     _constant_hint = "Give the tensor as an argument, or make its module the function"
 
     def __init__(self, function: ListFunction, name: str, device: Device) -> None:
