@@ -22,9 +22,9 @@ from oneflow.primitives.operators.windows import Windows
 # Bytes of what the windows of a block hold: of 128 KiB, 384 and 1 MiB the second takes least; but
 # the windows should be this many, since each block adds up products as large as the weight.
 _BLOCK_BYTES = 384 * 1024
-_BLOCK_WINDOWS = 256
+_BLOCK_WINDOWS = 200
 # The fewest windows that take less time than XLA's convolution: of a block, and of all.
-_MIN_BLOCK_WINDOWS = 100
+_MIN_BLOCK_WINDOWS = 128
 _MIN_WINDOWS = 512
 # With more kernel offsets, each of which is copied by itself, only strided windows are quicker.
 _MAX_OFFSETS = 49
