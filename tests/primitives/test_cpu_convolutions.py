@@ -9,7 +9,6 @@ import pytest
 import oneflow as flow
 from oneflow.nn import functional as F
 from oneflow.passes.program_builder import operation_of
-from oneflow.primitives.operators import conv_blocks
 from oneflow.primitives.operators.conv import conv, conv_input_adjoint, conv_weight_adjoint
 from oneflow.primitives.operators.conv_xla import (
     Window,
@@ -152,47 +151,6 @@ def test_slow_forms_of_xla_are_not_used(name, slow):
     for image, layout in ((x, window), (np.moveaxis(x, -1, 1), first)):
         lowering = functools.partial(conv.lowerings["cpu"], **layout._asdict())
         assert slow not in str(jax.make_jaxpr(lowering)(image, weight))
-
-
-# Images, channels in and out; spatial sizes, kernel, stride, padding, dilation; blocks of windows.
-BLOCKS = {
-    "several for each image": (
-        (2, 3, 5),
-        ((25, 31), (3, 2), (1, 1), ((1, 0), (0, 1)), (1, 2)),
-        8,
-    ),
-    "several images in each": ((6, 3, 70), ((11, 9), (3, 3), (1, 1), ((1, 1),) * 2, (1, 1)), 3),
-    "strided windows": ((4, 2, 3), ((40, 31), (4, 3), (2, 2), ((1, 1), (1, 1)), (1, 1)), 8),
-    "volumes": (
-        (2, 3, 4),
-        ((8, 9, 10), (2, 3, 3), (2, 1, 1), ((0, 1), (1, 1), (1, 1)), (1, 1, 1)),
-        4,
-    ),
-}
-
-
-@pytest.mark.parametrize("name", BLOCKS)
-def test_gradient_in_the_weight_from_block_to_block(name, monkeypatch):
-    """The blocks are of the fewest windows, so that small images have several."""
-    (batch, channels, out), (size, kernel, stride, padding, dilation), count = BLOCKS[name]
-    monkeypatch.setattr(conv_blocks, "_BLOCK_BYTES", 0)
-    window = Window(tuple(range(1, len(size) + 1)), stride, padding, dilation, 1)
-    rng = np.random.default_rng(0)
-    x = rng.integers(-4, 5, (batch, *size, channels))
-    counts = window.with_kernel(kernel).counts(x.shape)
-    y = rng.integers(-4, 5, (batch, *counts, out))
-    assert_same(
-        conv_weight_adjoint,
-        lambda *arrays: convolve_weight_adjoint(*arrays, kernel, window),
-        *(x, y),
-        kernel=kernel,
-        **window._asdict(),
-    )
-    lowering = conv_weight_adjoint.lowerings["cpu"]
-    plain = functools.partial(lowering, kernel=kernel, **window._asdict())
-    steps = str(jax.make_jaxpr(plain)(x.astype(np.float32), y.astype(np.float32)))
-    assert "conv_general_dilated" not in steps
-    assert f"length={count}" in steps
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -5,9 +5,8 @@ Other activations are transposed. Each function chooses a form by the shapes. Me
 single channel, is a sum of shifted products (`conv_depthwise.py`); several groups are computed one
 by one (`conv_groups.py`), volumes as planes (`conv_volumes.py`), images of few positions as a
 product with what the windows hold; the gradient in the input, if that has far more positions than
-`y`, is one product and a sum of its shifted parts; the gradient in the weight is, with many
-channels, one product per kernel offset, else one per block of windows (`conv_blocks.py`). The
-others are XLA's convolutions.
+`y`, is one product and a sum of its shifted parts; the gradient in the weight of a small kernel is
+one product per kernel offset. The others are XLA's convolutions.
 """
 
 from __future__ import annotations
@@ -20,13 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from oneflow.primitives.operators import (
-    conv_blocks,
-    conv_depthwise,
-    conv_groups,
-    conv_volumes,
-    conv_xla,
-)
+from oneflow.primitives.operators import conv_depthwise, conv_groups, conv_volumes, conv_xla
 from oneflow.primitives.operators.conv_xla import Window, sum_dtype
 from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.operators.windows import MAX_KERNEL_SIZE, Windows
@@ -220,23 +213,15 @@ def convolve_weight_adjoint(x, y, kernel: tuple[int, ...], window: Window):
         single = window._replace(groups=1)
         part = functools.partial(adjoint, kernel=kernel, window=single)
         return conv_groups.by_group(part, groups, (-1, -1, 0))(x, y)
-    return _weight_adjoint_of_a_group(x, y, kernel, window)
-
-
-def _weight_adjoint_of_a_group(x, y, kernel: tuple[int, ...], window: Window):
-    windows, channels, out = window.with_kernel(kernel), x.shape[-1], y.shape[-1]
-    is_volume = len(kernel) == 3
-    if not is_volume and _prefer_patches(x.shape, y.shape[1:-1], out, windows):
+    if len(windows.kernel) == 3:
+        return conv_volumes.weight_adjoint_by_depth(adjoint, x, y, kernel, window)
+    if _prefer_patches(x.shape, y.shape[1:-1], out, windows):
         return _weight_adjoint_patches(x, y, windows)
-    if not is_volume and _prefer_products(channels, out, windows, math.prod(y.shape[:-1])):
-        shifted = windows.gather(x, np.zeros((), x.dtype))
-        stacked = jnp.stack([_outer(y, shifted[offset]) for offset in windows.all()], axis=-1)
-        return stacked.reshape(*stacked.shape[:2], *windows.kernel)
-    if conv_blocks.prefer_blocks(x, y, windows):
-        return conv_blocks.convolve_weight_adjoint(x, y, windows)
-    if is_volume:
-        return conv_volumes.weight_adjoint_by_depth(convolve_weight_adjoint, x, y, kernel, window)
-    return conv_xla.convolve_weight_adjoint(x, y, kernel, window)
+    if not _prefer_products(channels, out, windows, math.prod(y.shape[:-1])):
+        return conv_xla.convolve_weight_adjoint(x, y, kernel, window)
+    shifted = windows.gather(x, np.zeros((), x.dtype))
+    stacked = jnp.stack([_outer(y, shifted[offset]) for offset in windows.all()], axis=-1)
+    return stacked.reshape(*stacked.shape[:2], *windows.kernel)
 
 
 def _prefer_products(channels: int, out: int, windows: Windows, rows: int) -> bool:

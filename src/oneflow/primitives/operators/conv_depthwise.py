@@ -97,7 +97,7 @@ def _sum_runs(x, y, windows: Windows, first: int, run: int):
     # Written in `lax`: what `jax.numpy` does for each of so many terms takes long to trace.
     def add_run(step, total):
         step = lax.convert_element_type(step, np.int32)
-        *line, column = loops.coordinates(step, (*lines, columns))
+        *line, column = _coordinates(step, (*lines, columns))
         column = lax.add(lax.mul(column, np.int32(run)), np.int32(first))
         corner = [line[0]]
         for index, length in zip((*line[1:], column), windows.stride, strict=True):
@@ -119,6 +119,15 @@ def _sum_runs(x, y, windows: Windows, first: int, run: int):
 
     steps = math.prod(lines) * columns
     return loops.fori_loop(0, steps, add_run, jnp.zeros(shape, dtype))
+
+
+def _coordinates(index, shape: tuple[int, ...]) -> list:
+    """The coordinates of an element, given its number in row-major order."""
+    coordinates = []
+    for size in reversed(shape[1:]):
+        coordinates.append(lax.rem(index, np.int32(size)))
+        index = lax.div(index, np.int32(size))
+    return [index, *reversed(coordinates)]
 
 
 def _at(window, start: int, dilated: list[int], dilation: tuple[int, ...]):
