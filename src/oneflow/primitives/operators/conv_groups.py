@@ -90,7 +90,7 @@ def _convolve_at_once(x, weight, window: Window, dtype: Any):
     for offset, part in windows.gather(padded, np.zeros((), x.dtype)).items():
         inputs = part.astype(dtype).reshape(*part.shape[:-1], window.groups, channels, 1)
         terms += [inputs[..., at, :] * kernels[:, at, *offset] for at in range(channels)]
-    total = functools.reduce(jnp.add, terms)
+    total = materialize_array(functools.reduce(jnp.add, terms))
     return total.reshape(*total.shape[:-2], out)
 
 
