@@ -329,7 +329,7 @@ gammainc = elementwise("gammainc", incomplete_gamma.lower, "x y", real_only=True
 gammaincc = elementwise("gammaincc", incomplete_gamma.upper, "x y", real_only=True)
 _gammainc_x = elementwise(
     "gammainc_x_gradient",
-    lambda cotangent, x, y: cotangent * lax.igamma_grad_a(x, y),
+    lambda cotangent, x, y: cotangent * lax.igamma_grad_a(*jnp.broadcast_arrays(x, y)),
     "cotangent x y",
     linear=("cotangent",),
 )
