@@ -54,6 +54,9 @@ CALLS: dict[str, Callable[[Any, Any, float], Any]] = {
     "add": lambda f, d, n: ones(f, d, 2).add(zeros(f, d, 2), alpha=n),
     "sub": lambda f, d, n: ones(f, d, 2).sub(zeros(f, d, 2), alpha=n),
     "addcmul": lambda f, d, n: ones(f, d, 2).addcmul(zeros(f, d, 2), zeros(f, d, 2), value=n),
+    "pow": lambda f, d, n: (ones(f, d, 2) * 3).pow(n),
+    "floor_divide": lambda f, d, n: (ones(f, d, 2) * 100).floor_divide(n),
+    "remainder": lambda f, d, n: (ones(f, d, 2) * 100).remainder(n),
     "index_add": lambda f, d, n: ones(f, d, 2).index_add(0, f.tensor([0]), zeros(f, d, 1), alpha=n),
     "pad": lambda f, d, n: f.nn.functional.pad(zeros(f, d, 2), (0, 1), value=n),
     "pad_sequence": lambda f, d, n: f.nn.utils.rnn.pad_sequence(
@@ -83,6 +86,14 @@ def may_differ(name: str, dtype: str, number: float) -> bool:
     return number == 2**63 and dtype == "float32" and "=" in name  # made int64
 
 
+def wraps_in_pytorch(name: str, dtype: str, number: float) -> bool:
+    """True where PyTorch divides by another number, which is 0 to it for 256 in uint8."""
+    if name not in ("floor_divide", "remainder") or dtype in ("bool", "float32"):
+        return False
+    limits = flow.iinfo(getattr(flow, dtype))
+    return not limits.min <= number <= limits.max
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_numbers_out_of_range_are_refused(name: str) -> None:
     problems = []
@@ -92,7 +103,7 @@ def test_numbers_out_of_range_are_refused(name: str) -> None:
                 continue
             theirs = outcome(torch, CALLS[name], dtype, number)
             mine = outcome(flow, CALLS[name], dtype, number)
-            if mine != theirs:
+            if mine != theirs and not (mine == "refused" and wraps_in_pytorch(name, dtype, number)):
                 problems.append(f"{name} of {number} in {dtype}: {mine}, PyTorch {theirs}")
     assert not problems, "\n".join(problems)
 

@@ -346,7 +346,7 @@ def same_dtype(x: Tensor, other: Any) -> bool:
     if type(other) is float:
         return spec.dtype.category >= Category.FLOAT
     if type(other) is int:
-        return spec.dtype.category >= Category.INTEGER
+        return spec.dtype.category >= Category.INTEGER and _LOWEST <= other <= _HIGHEST
     if isinstance(other, Tensor):
         other_spec = other._value.spec
         return other_spec.dtype is spec.dtype and other_spec.device is spec.device

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.base.dtype import Category, DType, complex128, float64, get_default_dtype
+from oneflow.base.limits import require_range
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p, power as powers
 from oneflow.primitives.registry import Primitive
@@ -202,8 +203,10 @@ def power(x: Any, y: Any) -> Tensor:
         return call(powers.pow_, x, y) if common is None else call(common, x)
     if category is Category.BOOL:
         raise NotImplementedError("pow() is not implemented for bool tensors; convert one operand")
-    if not isinstance(y, Tensor) and y < 0:
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if not isinstance(y, Tensor):
+        if y < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        require_range(y, y, x._value.spec.dtype)
     return call(powers.pow_, x, y)
 
 

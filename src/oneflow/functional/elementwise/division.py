@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.base.dtype import Category
+from oneflow.base.limits import require_range
 from oneflow.functional.elementwise.arithmetic import computed_dtype
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import division as p
@@ -59,6 +60,7 @@ def divide_rounding(primitive: Primitive, x: Any, y: Any) -> Tensor:
         return call(_CHECKED[primitive], x, y)
     if y == 0 and x.numel():
         raise RuntimeError("ZeroDivisionError: integers divided by 0")
+    require_range(y, y, dtype)
     return call(primitive, x, y)
 
 

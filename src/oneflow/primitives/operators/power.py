@@ -6,6 +6,7 @@ import math
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from oneflow.primitives.operators import exponential
 from oneflow.primitives.operators.elementwise import conjugate, elementwise, mul
@@ -13,10 +14,30 @@ from oneflow.primitives.operators.rounding import round_once
 from oneflow.primitives.registry import COMPUTED, primitive
 from oneflow.primitives.traits import Precision
 
+# The bits of exponents that every power looks at; a larger one is rare.
+_BITS = 6
+
+
+def _wrapped_power(x, y):
+    """``x ** y`` modulo the integers of the dtype, for exponents of any size.
+
+    `jnp.power` looks at the last six bits alone.
+    """
+
+    def step(carry):
+        base, exponent, product = carry
+        product = jnp.where(exponent & 1 == 1, product * base, product)
+        return base * base, exponent >> 1, product
+
+    carry = x, y, jnp.ones(jnp.broadcast_shapes(x.shape, y.shape), x.dtype)
+    for _ in range(_BITS):
+        carry = step(carry)
+    return lax.while_loop(lambda carry: jnp.any(carry[1] != 0), step, carry)[2]
+
 
 def _integer_power(x, y):
     # Negative exponents give 0, except of 1 and -1, as in PyTorch.
-    positive = jnp.power(x, jnp.maximum(y, 0))
+    positive = _wrapped_power(x, jnp.maximum(y, 0))
     parity_sign = jnp.where(y % 2 == 0, 1, -1)
     inverse = jnp.where(x == 1, 1, jnp.where(x == -1, parity_sign, 0)).astype(x.dtype)
     return jnp.where(y < 0, inverse, positive)
@@ -25,6 +46,8 @@ def _integer_power(x, y):
 def _pow(x, y):
     if jnp.issubdtype(x.dtype, jnp.signedinteger):
         return _integer_power(x, y)
+    if jnp.issubdtype(jnp.result_type(x, y), jnp.unsignedinteger):
+        return _wrapped_power(x, y)
     if not jnp.issubdtype(jnp.result_type(x, y), jnp.complexfloating):
         return x**y
     return exponential.complex_power(x, y)
