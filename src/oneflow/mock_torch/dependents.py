@@ -99,9 +99,10 @@ def package_of(name: str) -> str:
 
 def home_of(value: Any) -> str:
     """Return the name of a module, or of the one that defines a class, a function or an object."""
-    if isinstance(value, ModuleType):
-        return value.__name__
-    home = value if isinstance(value, type | FunctionType) else type(value)
+    kind = type(value)  # objects may raise errors when they are asked what they are
+    if issubclass(kind, ModuleType):
+        return str(value.__name__)
+    home = value if issubclass(kind, type | FunctionType) else kind
     return str(home.__module__)
 
 
@@ -116,7 +117,9 @@ def modules_on_pytorch(packages: AbstractSet[str], is_pytorch: Callable[[Any], b
         is_pytorch: tells if a value in a module is PyTorch's.
     """
     modules = [
-        (name, module) for name, module in sys.modules.items() if package_of(name) in packages
+        (name, module)
+        for name, module in sys.modules.copy().items()
+        if package_of(name) in packages
     ]
     selected: set[str] = set()
     homes: dict[str, set[str]] = {}
@@ -141,7 +144,7 @@ def extensions_in(package: str) -> dict[str, ModuleType]:
     """Return the extension modules directly in a package that are imported, by their last name."""
     return {
         name.rpartition(".")[2]: module
-        for name, module in list(sys.modules.items())
+        for name, module in sys.modules.copy().items()
         if name.rpartition(".")[0] == package and _is_extension(module)
     }
 

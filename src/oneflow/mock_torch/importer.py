@@ -6,11 +6,12 @@ import functools
 import importlib
 import inspect
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -141,8 +142,9 @@ def _is_pytorch(is_mock: bool) -> Callable[[Any], bool]:
     """
 
     def test(value: Any) -> bool:
-        if isinstance(value, ModuleType):
-            return is_of_pytorch(value.__name__) and isinstance(value, ModuleWrapper) == is_mock
+        if issubclass(type(value), ModuleType):
+            is_wrapper = issubclass(type(value), ModuleWrapper)
+            return is_of_pytorch(value.__name__) and is_wrapper == is_mock
         home = package_of(home_of(value))
         return home == "oneflow" if is_mock else home in PYTORCH_PACKAGES
 
@@ -187,6 +189,7 @@ class OneflowImporter(MetaPathFinder, Loader):
         self._packages: set[str] = set()  # the packages whose modules change with the meaning
         # Other modules that were imported while it was enabled, here or in the parent process.
         self._users: set[str] = set()
+        self._lock = threading.RLock()  # of what is in use, and of what is not
         self.recent: list[str] = []  # those since it was enabled last
         self.lazy = MOCK_TORCH_LAZY.read_bool()
         self.verbose = MOCK_TORCH_VERBOSE.read_bool()
@@ -206,8 +209,9 @@ class OneflowImporter(MetaPathFinder, Loader):
         """
         if not is_of_pytorch(fullname):
             return self._find_user(fullname, path, target)
-        if not self.enabled:
-            return None
+        return self._spec_of(fullname) if self.enabled else None
+
+    def _spec_of(self, fullname: str) -> ModuleSpec:
         if not _exists(fullname) and not self.lazy:
             raise failed_import(fullname) or ModuleNotFoundError(
                 f"no module named '{fullname}': {_name_here(fullname)} is not implemented",
@@ -285,7 +289,33 @@ class OneflowImporter(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Take the names that are found elsewhere; the module of `oneflow` has been imported."""
         for name, (home, home_name) in ALIASES.get(module.__name__, {}).items():
-            vars(module)[name] = getattr(importlib.import_module(home), home_name)
+            source = module_in_place if is_of_pytorch(home) else importlib.import_module
+            vars(module)[name] = getattr(source(home), home_name)
+
+    def module_aside(self, name: str) -> ModuleType:
+        """Return a module of `oneflow` under its name in PyTorch; nothing is switched for it.
+
+        Other threads may import modules meanwhile, PyTorch's among them.
+
+        Raises:
+            ModuleNotFoundError: `oneflow` has no such module.
+        """
+        spec = None if name in self._others else self._spec_of(name)  # imports what it stands for
+        package, _, last = name.rpartition(".")
+        parent = self.module_aside(package) if package else None
+        with self._lock:
+            modules = sys.modules if self.enabled else self._others
+            if name in modules:
+                return modules[name]
+            module = modules[name] = module_from_spec(spec or self._spec_of(name))
+            try:
+                self.exec_module(module)
+            except BaseException:
+                modules.pop(name, None)
+                raise
+            if parent is not None:
+                setattr(parent, last, module)
+            return module
 
     def exchange(self, packages: frozenset[str]) -> None:
         """Let the modules of packages change with the meaning of ``import torch`` from now on.
@@ -293,12 +323,13 @@ class OneflowImporter(MetaPathFinder, Loader):
         Those that refer to PyTorch are imported once for each meaning. Others, and extension
         modules, are the same for both.
         """
-        new = packages - self._packages
-        self._packages |= new
-        is_mock = not self.enabled
-        for name in modules_on_pytorch(new, _is_pytorch(is_mock)):
-            if (name in self._users) == is_mock:
-                self._others[name] = sys.modules.pop(name)
+        with self._lock:
+            new = packages - self._packages
+            self._packages |= new
+            is_mock = not self.enabled
+            for name in modules_on_pytorch(new, _is_pytorch(is_mock)):
+                if (name in self._users) == is_mock and name in sys.modules:
+                    self._others[name] = sys.modules.pop(name)
 
     def is_exchanged(self, name: str) -> bool:
         """True if a module changes with the meaning of ``import torch``."""
@@ -306,16 +337,18 @@ class OneflowImporter(MetaPathFinder, Loader):
 
     def switch(self, enabled: bool) -> bool:
         """Choose what ``import torch`` means from now on; returns what it meant before."""
-        before = self.enabled
-        if enabled != before:
-            names = [name for name in sys.modules if is_of_pytorch(name)]
-            names += modules_on_pytorch(self._packages, _is_pytorch(before))
-            modules = {name: sys.modules.pop(name) for name in names}
-            sys.modules.update(self._others)
-            self._others = modules
-            self.recent = [] if enabled else self.recent
-            set_program_name(PYTORCH if enabled else ONEFLOW)
-            watch_class_statements(enabled)
+        with self._lock:
+            before = self.enabled
+            if enabled != before:
+                # A copy: other threads and finalizers import modules at any time.
+                names = [name for name in sys.modules.copy() if is_of_pytorch(name)]
+                names += modules_on_pytorch(self._packages, _is_pytorch(before))
+                modules = {name: sys.modules.pop(name) for name in names if name in sys.modules}
+                sys.modules.update(self._others)
+                self._others = modules
+                self.recent = [] if enabled else self.recent
+                set_program_name(PYTORCH if enabled else ONEFLOW)
+                watch_class_statements(enabled)
         return before
 
 
@@ -417,11 +450,12 @@ def _names_in(module: ModuleType | None) -> dict[str, Any]:
 @MODULE_IN_PLACE.fill
 def module_in_place(name: str) -> ModuleType:
     """Return the module that is found under one of PyTorch's names while this is enabled."""
-    before = IMPORTER.switch(True)
-    try:
-        return importlib.import_module(name)
-    finally:
-        IMPORTER.switch(before)
+    if IMPORTER.enabled:
+        module = importlib.import_module(name)
+        # Another thread may disable it meanwhile.
+        if isinstance(module, ModuleWrapper | Placeholder):
+            return module
+    return IMPORTER.module_aside(name)
 
 
 IMPORTER = OneflowImporter()
