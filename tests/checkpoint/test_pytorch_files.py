@@ -9,9 +9,11 @@ import enum
 import io
 import pathlib
 import pickle
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, ClassVar, NamedTuple
 
 import cloudpickle
@@ -72,6 +74,16 @@ def _part_alone(library: Any) -> Any:
 def _conjugates(library: Any) -> Any:
     z = library.tensor([1 + 2j, 3 - 1j])
     return [z, z.conj(), library.view_as_real(library.tensor([1 + 2j]))]
+
+
+def _parts_of_conjugates(library: Any) -> Any:
+    z = library.tensor([[1 + 2j, 3 - 4j]])
+    return [z.conj().imag, z.conj()[:, 1:].imag, z.mH.imag, z.conj().real]
+
+
+def _parts_of_numbers_seen_as_complex(library: Any) -> Any:
+    x = library.arange(4.0).view(2, 2)
+    return [x, library.view_as_complex(x).conj().imag, x[0]]
 
 
 def _parameters(library: Any) -> Any:
@@ -343,6 +355,100 @@ def test_memory_that_is_seen_as_several_types_is_refused() -> None:
         x = library.zeros(4)
         with pytest.raises(RuntimeError, match="view the same data as different types"):
             saved(library, [x, x.view(library.int32)])
+
+
+@pytest.mark.parametrize("is_archive", [True, False], ids=["archive", "plain"])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("make", [_parts_of_conjugates, _parts_of_numbers_seen_as_complex])
+def test_parts_of_conjugates_have_their_sign(
+    make: Callable[[Any], Any], direction: str, is_archive: bool
+) -> None:
+    writer, reader = DIRECTIONS[direction]
+    file = saved(writer, make(writer), _use_new_zipfile_serialization=is_archive)
+    expected = [x.tolist() for x in make(torch)]
+    assert [x.tolist() for x in reader.load(file)] == expected
+
+
+def test_parts_of_conjugates_have_their_sign_in_other_pickles_and_files() -> None:
+    for make in (_parts_of_conjugates, _parts_of_numbers_seen_as_complex):
+        expected = [x.tolist() for x in make(torch)]
+        sent = pickle.loads(bytes(ForkingPickler.dumps(make(flow))))
+        assert [x.tolist() for x in sent] == expected
+        file = io.BytesIO()
+        flow.save(make(flow), file)
+        file.seek(0)
+        assert [x.tolist() for x in flow.load(file)] == expected
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.filterwarnings("ignore:TypedStorage:UserWarning")
+def test_types_that_files_hold_as_bytes_share_them(direction: str) -> None:
+    writer, reader = DIRECTIONS[direction]
+    x = writer.tensor([1, 258], dtype=writer.uint16)
+    loaded = reader.load(saved(writer, [x, x.untyped_storage()]), weights_only=False)
+    assert loaded[0].tolist() == [1, 258]
+    assert loaded[1].tolist() == [1, 0, 2, 1]
+
+
+class Picky(Exception):
+    """An error whose class takes other arguments than its text."""
+
+    def __init__(self, reason: str, place: int) -> None:
+        super().__init__(reason)
+        self.place = place
+
+
+class PickyType(Picky, TypeError):
+    """One for what cannot be pickled."""
+
+
+class Refusing:
+    """An object that cannot be pickled."""
+
+    def __reduce__(self) -> Any:
+        raise PickyType("not I", 3)
+
+
+def test_errors_are_those_of_the_object_and_say_where_it_is() -> None:
+    looped: dict[str, Any] = {}
+    looped.update(itself=looped, inner=[1, {"lock": threading.Lock()}])
+    with pytest.raises(TypeError, match=r"cannot pickle '_thread\.lock' object") as failure:
+        saved(OURS, looped)
+    assert failure.value.__notes__ == ["cannot save inner.1.lock"]
+    with pytest.raises(PickyType, match="not I") as failure:
+        saved(OURS, {"a": [Refusing()]})
+    assert failure.value.__notes__ == ["cannot save a.0"]
+
+
+def test_objects_that_are_nested_deeply() -> None:
+    value = None
+    for _ in range(450):
+        value = argparse.Namespace(inner=value)
+    limit = sys.getrecursionlimit()
+    loaded = torch.load(saved(OURS, value), weights_only=False)
+    assert sys.getrecursionlimit() == limit
+    depth = 0
+    while loaded is not None:
+        loaded, depth = loaded.inner, depth + 1
+    assert depth == 450
+
+
+def test_objects_without_an_end_are_refused() -> None:
+    limit = sys.getrecursionlimit()
+    with pytest.raises(RecursionError) as failure:
+        saved(OURS, Endless())
+    assert "nested so deeply" in failure.value.__notes__[0]
+    assert sys.getrecursionlimit() == limit
+
+
+class Endless:
+    """An object in which there is another one, and so on."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+    def __reduce__(self) -> Any:
+        return Endless, (), {"inner": Endless()}
 
 
 def test_old_files_have_no_elements_of_types_that_came_later() -> None:

@@ -118,6 +118,55 @@ def test_whole_models_of_classes_that_are_declared_safe(direction: str) -> None:
     assert loaded(reader.ones(1, 2)).shape == (1, 1)
 
 
+def _state_of_its_own(library: Any) -> type:
+    class Sized(library.nn.Module):
+        """A module whose state is the arguments that make it."""
+
+        def __init__(self, dim: int) -> None:
+            super().__init__()
+            self.dim = dim
+
+        def __getstate__(self) -> dict[str, Any]:
+            return {"dim": self.dim}
+
+        def __setstate__(self, state: dict[str, Any]) -> None:
+            self.__init__(**state)
+
+    Sized.__qualname__ = "Sized"
+    return Sized
+
+
+def _state_without_a_cache(library: Any) -> type:
+    class Cached(library.nn.Sequential):
+        """A module that leaves an attribute out of its state."""
+
+        def __getstate__(self) -> dict[str, Any]:
+            return {name: value for name, value in vars(self).items() if name != "cache"}
+
+    Cached.__qualname__ = "Cached"
+    return Cached
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_modules_with_a_state_of_their_own(direction: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer, reader = DIRECTIONS[direction]
+    for make, argument in ((_state_of_its_own, 3), (_state_without_a_cache, writer.nn.ReLU())):
+        kind = make(writer)
+        name = kind.__name__
+        monkeypatch.setitem(globals(), name, kind)
+        model = kind(argument)
+        model.cache = 1
+        file = saved(writer, model)
+        monkeypatch.setitem(globals(), name, kind if reader is writer else make(reader))
+        loaded = reader.load(file, weights_only=False)
+        assert not hasattr(loaded, "cache")
+        loaded.register_forward_hook(_zero)
+        if name == "Sized":
+            assert loaded.dim == 3
+        else:
+            assert loaded(reader.ones(2)).tolist() == [0, 0]
+
+
 def _halve(module: Any, inputs: Any, output: Any) -> Any:
     return output / 2
 

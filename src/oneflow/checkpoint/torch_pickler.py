@@ -14,7 +14,7 @@ import numpy as np
 
 from oneflow.base.change_count import CountedDict
 from oneflow.base.device import Device
-from oneflow.base.dtype import DType, uint16, uint32, uint64
+from oneflow.base.dtype import DType, uint8, uint16, uint32, uint64
 from oneflow.base.layout import Layout, MemoryFormat
 from oneflow.base.shape import Size
 from oneflow.checkpoint.pickled_objects import OF_VALUES
@@ -24,7 +24,7 @@ from oneflow.functional.shape.complex_parts import ComplexPart
 from oneflow.module.buffer import Buffer
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
-from oneflow.module.pytorch_state import state_for_pytorch
+from oneflow.module.pytorch_state import STORES, state_for_pytorch
 from oneflow.module.state import StateDict
 from oneflow.nested.tensor import NestedTensor
 from oneflow.primitives.strides import row_major
@@ -32,7 +32,7 @@ from oneflow.program.update_number import UpdateNumber
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
 from oneflow.sparse.tensor import SparseTensor, described
-from oneflow.tensor.copied_memory import Part, part_of
+from oneflow.tensor.copied_memory import Part, has_parts_of_conjugates, part_of
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
@@ -121,12 +121,14 @@ class Memories:
             RuntimeError: it was met before with elements of another type.
         """
         value, family = unwrap(tensor), tensor._family
-        if family is None:
+        # Parts of conjugates have memory of their own in files: PyTorch's mark of the other sign is
+        # not read by all that read the rest.
+        if family is None or has_parts_of_conjugates(tensor):
             shape = tuple(value.spec.shape)
             part: Part = (shape, row_major(shape), 0, False, value.spec.dtype)
-            return self._memory(value, value, value.spec.dtype), part
+            return self._memory(value, value, _in_memory(part[-1])), part
         part = part_of(tensor)
-        return self._memory(family.storage, family.storage.value, part[-1]), part
+        return self._memory(family.storage, family.storage.value, _in_memory(part[-1])), part
 
     def of_storage(self, storage: TypedStorage | UntypedStorage) -> Memory:
         """Return the memory of a storage.
@@ -150,6 +152,11 @@ class Memories:
                 f"types, here {memory.dtype} and {dtype}: save a clone of one"
             )
         return memory
+
+
+def _in_memory(dtype: DType) -> DType:
+    """Return the type that files give the elements of the memory of tensors of a type."""
+    return uint8 if dtype in _OF_BYTES else dtype
 
 
 def dump(
@@ -373,7 +380,8 @@ def _ordered_dict(value: Any) -> Reduced:
 
 def _module(module: Module) -> Reduced:
     rebuild, arguments, *rest = module.__reduce_ex__(2)
-    if rest and isinstance(rest[0], dict):
+    # A class may have a state of its own, which is not the attributes of a module.
+    if rest and isinstance(rest[0], dict) and rest[0].keys() >= set(STORES):
         rest[0] = {**state_for_pytorch(rest[0]), **module._attributes_in_pytorch()}
     return rebuild, arguments, *rest
 

@@ -6,12 +6,14 @@ of the memories that tensors are cut from.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import pickle
 import sys
+import threading
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,6 +26,9 @@ _ALIGNMENT = 64
 # one that entries from 4 GiB on have.
 _HEADER, _FIELD, _LARGE_FIELD = 30, 4, 20
 _VERSION = b"3\n"
+# The calls of Python's pickler for one of the pickler in C, and some for its reducers.
+_CALLS = 8
+_RECURSION = threading.RLock()
 _CANNOT_PICKLE = (pickle.PicklingError, AttributeError, TypeError)
 
 
@@ -53,8 +58,7 @@ def save(
         RuntimeError: tensors see the same memory as elements of several types.
         OSError: the file system's; names the path.
     """
-    memories = Memories()
-    pickled = _pickled(obj, pickle_module, protocol, memories, is_archive)
+    pickled, memories = _pickled(obj, pickle_module, protocol, is_archive)
     if isinstance(target, Path):
         with atomic_write(target) as file:
             _write(file, target.stem, pickled, memories, protocol, is_archive, has_byte_order)
@@ -63,26 +67,69 @@ def save(
 
 
 def _pickled(
-    obj: Any, pickle_module: Any, protocol: int, memories: Memories, is_archive: bool
-) -> bytes:
-    """Return the pickle of an object; errors say where in it is what cannot be pickled."""
+    obj: Any, pickle_module: Any, protocol: int, is_archive: bool
+) -> tuple[bytes, Memories]:
+    """Return the pickle of an object and the memories of the tensors in it.
+
+    Errors have a note that says where in it is what cannot be pickled.
+    """
+
+    def pickled(part: Any) -> tuple[bytes, Memories]:
+        memories = Memories()
+        return dump(part, pickle_module, protocol, memories, is_legacy=not is_archive), memories
+
+    def pickled_deeply(part: Any) -> tuple[bytes, Memories]:
+        try:
+            return pickled(part)
+        except RecursionError:
+            with _deep_recursion():
+                return pickled(part)
+
     try:
-        return dump(obj, pickle_module, protocol, memories, is_legacy=not is_archive)
+        return pickled_deeply(obj)
     except _CANNOT_PICKLE as error:
-        place = _place_of_failure(
-            obj, lambda part: dump(part, pickle_module, protocol, Memories(), is_legacy=False)
-        )
-        raise type(error)(f"cannot save {place or 'the object'}: {error}") from error
+        place = _place_of_failure(obj, pickled_deeply, set())
+        error.add_note(f"cannot save {place or 'the object'}")
+        raise
+    except RecursionError as error:
+        error.add_note("cannot save objects that are nested so deeply, or without an end")
+        raise
 
 
-def _place_of_failure(obj: Any, pickled: Callable[[Any], bytes]) -> str:
-    """Return the keys that lead to what cannot be pickled; nothing if that is all of the object."""
+@contextlib.contextmanager
+def _deep_recursion() -> Iterator[None]:
+    """Allow calls as deep as those of a pickler that is written in C.
+
+    This one is Python's, which calls several functions for each that one in C calls. The limit is
+    one for all threads: those that change it wait for each other, and others may recurse deeper
+    for that time.
+    """
+    with _RECURSION:
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(_CALLS * limit)
+        try:
+            yield
+        finally:
+            sys.setrecursionlimit(limit)
+
+
+def _place_of_failure(obj: Any, pickled: Callable[[Any], Any], path: set[int]) -> str:
+    """Return the keys that lead to what cannot be pickled; nothing if that is all of the object.
+
+    Args:
+        obj: cannot be pickled.
+        pickled: pickles an object.
+        path: the identities of the objects that it is in, which it may hold again.
+    """
+    path.add(id(obj))
     items = obj.items() if isinstance(obj, dict) else ()
     for key, item in enumerate(obj) if isinstance(obj, list | tuple) else items:
+        if id(item) in path:
+            continue
         try:
             pickled(item)
         except _CANNOT_PICKLE:
-            return f"{key}.{_place_of_failure(item, pickled)}".strip(".")
+            return f"{key}.{_place_of_failure(item, pickled, path)}".strip(".")
     return ""
 
 

@@ -12,6 +12,7 @@ from oneflow.differentiation.grad_mode import no_grad
 from oneflow.primitives.operators import strided
 from oneflow.primitives.operators.elementwise import conj
 from oneflow.primitives.operators.shape import reshape, slice_, transpose
+from oneflow.primitives.operators.strided import bitcast, view_as_real
 from oneflow.primitives.strides import row_major
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
@@ -62,7 +63,7 @@ def as_part(result: AnyTensor, root: Tensor, view_calls: Chain) -> AnyTensor:
 def is_shared(tensor: Tensor) -> bool:
     """Return whether a tensor is a part of its memory, or other tensors may have it, too."""
     family = tensor._family
-    if family is None or unwrap(tensor).spec.sbp is not None:
+    if family is None or unwrap(tensor).spec.sbp is not None or has_parts_of_conjugates(tensor):
         return False
     return bool(tensor._chain or family.root_views()) or not is_alone(tensor)
 
@@ -89,6 +90,19 @@ def _references(owner: Any) -> tuple[int, int]:
 
 
 _OF_FAMILY, _OF_STORAGE = _references(Pointer(Pointer(object())))
+
+
+def has_parts_of_conjugates(tensor: Tensor) -> bool:
+    """Return whether real numbers are seen in conjugates: memory has some with the other sign.
+
+    Such a tensor is not a `Part` of its memory.
+    """
+    family, is_odd = tensor._family, False
+    for primitive, _, _ in () if family is None else (*family.root_views(), *tensor._chain):
+        is_odd ^= primitive is conj
+        if is_odd and primitive in (view_as_real, bitcast):
+            return True
+    return False
 
 
 def part_of(tensor: Tensor) -> Part:
