@@ -211,8 +211,10 @@ def test_conjugate_and_negative_views(tmp_path, zipped):
         loaded = load_torch(tensor, tmp_path, zipped)
         np.testing.assert_array_equal(loaded.numpy(), expected.numpy())
     loaded = load_torch([x, x.conj(), x.conj()], tmp_path, zipped)
-    assert loaded[1] is loaded[2]
     np.testing.assert_array_equal(loaded[0].numpy(), x.numpy())
+    assert loaded[1] is not loaded[2]  # as in PyTorch, in the same memory
+    loaded[1][0, 0] = 7 + 1j
+    assert [tensor[0, 0].item() for tensor in loaded] == [7 - 1j, 7 + 1j, 7 + 1j]
 
 
 def test_tensors_as_keys_and_in_sets(tmp_path):

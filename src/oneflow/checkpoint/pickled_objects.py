@@ -206,14 +206,34 @@ class _ModuleReader(PickleReader):
         state, target = self._stack[-1], self._stack[-2]
         # The members of an enumeration belong to the process, as its class does.
         is_object = not isinstance(target, type | enum.Enum)
-        if is_object and id(type(target)) in self._declared:
+        if isinstance(target, Tensor) and not hasattr(type(target), "__setstate__"):
+            set_plain_attributes(target, state)
+        elif is_object and id(type(target)) in self._declared:
             _set_state(target, state)
-        elif isinstance(target, Tensor) and isinstance(state, dict):
-            vars(target).update(state)
         else:
             super()._do_build(_)
             return
         self._stack.pop()
+
+
+def set_plain_attributes(tensor: Tensor, state: Any) -> None:
+    """Give a tensor the attributes that a file without trust has for it.
+
+    Raises:
+        UnsafePickleError: one of them would take the place of the tensor's own state or methods.
+    """
+    state = {} if state is None else state
+    trust = "if you trust the file, give `weights_only=False`"
+    if not isinstance(state, dict):
+        kind = type(state).__name__
+        raise UnsafePickleError(f"it sets the attributes of a tensor by a {kind}; {trust}")
+    for name in state:
+        is_free = isinstance(name, str) and not (name.startswith("__") and name.endswith("__"))
+        if not is_free or name in Tensor.__annotations__ or hasattr(type(tensor), name):
+            raise UnsafePickleError(
+                f"it sets {name!r} of a tensor, which is no attribute for data; {trust}"
+            )
+    vars(tensor).update(state)
 
 
 def _set_state(target: Any, state: Any) -> None:

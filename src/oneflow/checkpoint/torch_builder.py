@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from oneflow.base.shape import Size
 from oneflow.checkpoint.load_errors import UnsafePickleError
 from oneflow.checkpoint.narrow_types import COMPLEX32, NARROW_TYPES, NarrowType
 from oneflow.checkpoint.numpy_pickle import Budget, Pending, finished, numpy_table
-from oneflow.checkpoint.pickled_objects import TensorKind
+from oneflow.checkpoint.pickled_objects import TensorKind, set_plain_attributes
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factory_functions import empty
 from oneflow.functional.creation.storages import STORAGE_CLASSES, TypedStorage
@@ -110,6 +111,12 @@ class _Cut:
         """The number of elements."""
         return math.prod(self.size)
 
+    def empty_array(self, budget: Budget) -> np.ndarray:
+        """An array for the numbers."""
+        kind = self.dtype.read_as if isinstance(self.dtype, NarrowType) else self.dtype.numpy
+        budget.take(self.numel * kind.itemsize)
+        return np.empty(self.size, kind)
+
     def array(self, content: bytes, budget: Budget) -> np.ndarray:
         """The numbers.
 
@@ -122,7 +129,7 @@ class _Cut:
         if math.prod(size) and last >= available:
             raise ValueError("a tensor reaches beyond its storage")
         if not math.prod(size):
-            return np.empty(size, dtype.numpy)
+            return self.empty_array(budget)
         budget.take(math.prod(size) * dtype.itemsize)
         numbers = np.frombuffer(content, dtype.numpy, available)[offset:]
         steps = [
@@ -135,13 +142,14 @@ class _Cut:
 
 
 class TorchBuilder:
-    """Makes what a pickle describes; remembers tensors, so that tied ones stay tied.
+    """Makes what a pickle describes; tensors that are cut from one storage share its memory.
 
     Args:
         restore_location: gives the device for that of a storage.
         budget: the bytes that tensors may take.
         is_at_once: tensors are finished where they are made, when nobody knows yet whether others
             are cut from the same storage; so all share its memory.
+        is_trusted: names lead to what they are in this process, and tensors get any state.
     """
 
     def __init__(
@@ -149,13 +157,15 @@ class TorchBuilder:
         restore_location: Callable[[Device], Device],
         budget: Budget,
         is_at_once: bool = False,
+        is_trusted: bool = False,
     ) -> None:
         self._restore_location, self._is_at_once = restore_location, is_at_once
-        self._budget = budget
-        self._tensors: dict[Any, Pending] = {}
-        # The parts to read of a storage, by its identity, and all of it once that is needed.
-        self._cuts: dict[int, set[_Cut]] = {}
+        self._budget, self._is_trusted = budget, is_trusted
+        # The number of tensors cut from a storage, by its identity; all of it once it is needed.
+        self._counts: Counter[int] = Counter()
         self._memories: dict[int, Tensor] = {}
+        # Tensors with numbers of their own, made of a storage that is still to be read.
+        self._unfilled: dict[int, list[tuple[Tensor, _Cut]]] = {}
         # The functions of the last table that make tensors.
         self._makers: list[Any] = []
         # Storages by the identity of the public ones that pickles get at once.
@@ -185,19 +195,16 @@ class TorchBuilder:
             **numpy_table(self._budget),
         }
 
-    def table_at_once(self, is_trusted: bool) -> dict[tuple[str, str], Any]:
+    def table_at_once(self) -> dict[tuple[str, str], Any]:
         """Return what names stand for, with tensors that are finished where they are made.
 
         They may be attributes of any object, in which nothing is looked for.
-
-        Args:
-            is_trusted: all other names lead to what they are in this process.
         """
 
         def finish(make: Callable[..., Any]) -> Callable[..., Any]:
             return lambda *arguments: finished(make(*arguments))
 
-        table = self._rebuilding() if is_trusted else self.table()
+        table = self._rebuilding() if self._is_trusted else self.table()
         table = {
             name: finish(entry) if callable(entry) and not isinstance(entry, type) else entry
             for name, entry in table.items()
@@ -268,21 +275,20 @@ class TorchBuilder:
         cut = _Cut(dtype, offset, tuple(size), tuple(stride), is_conjugate, is_negative)
 
         def make() -> Tensor:
-            is_alone = not self._is_at_once and len(self._cuts[id(storage)]) == 1
+            is_alone = not self._is_at_once and self._counts[id(storage)] == 1
             is_shared = not is_alone or not is_row_major(cut.size, cut.stride)
             array = None if storage.content is None else cut.array(storage.content, self._budget)
-            if is_shared and cut.is_plain and storage.dtype is cut.dtype:
+            if is_shared and cut.is_plain:
                 tensor = self._part(storage, cut)
-            elif array is None and cut.numel:
-                raise ValueError("a tensor's numbers are not those of its storage")
             else:
-                array = np.empty(cut.size, cut.dtype.numpy) if array is None else array
-                tensor = import_array(array, None, self._restore_location(storage.device))
+                numbers = cut.empty_array(self._budget) if array is None else array
+                tensor = import_array(numbers, None, self._restore_location(storage.device))
+            if array is None and not cut.is_plain:
+                self._unfilled.setdefault(id(storage), []).append((tensor, cut))
             return tensor.requires_grad_(bool(requires_grad))
 
-        self._cuts.setdefault(id(storage), set()).add(cut)
-        key = (id(storage), cut, bool(requires_grad))
-        return self._tensors.setdefault(key, Pending(make))
+        self._counts[id(storage)] += 1
+        return Pending(make)
 
     def _part(self, storage: TorchStorage, cut: _Cut) -> Tensor:
         """A tensor that shares its memory with the others that are cut from its storage."""
@@ -311,9 +317,11 @@ class TorchBuilder:
         """Take the content of a storage from which tensors have been cut already."""
         storage.content = content
         memory = self._memories.get(id(storage))
-        if memory is not None:
-            with no_grad():
+        with no_grad():
+            if memory is not None:
                 memory.copy_(self._memory(storage))
+            for tensor, cut in self._unfilled.pop(id(storage), ()):
+                tensor.copy_(import_array(cut.array(content, self._budget), None, tensor.device))
 
     def tensor_of_array(
         self, array: Any, dtype: DType, device: str, requires_grad: bool
@@ -360,12 +368,7 @@ class TorchBuilder:
 
     def parameter(self, data: Any, requires_grad: bool = True, *_: Any) -> Pending:
         """A parameter."""
-        key = ("parameter", id(data), bool(requires_grad))
-        if not isinstance(data, Pending):
-            return Pending(lambda: Parameter(data, requires_grad=bool(requires_grad)))
-        return self._tensors.setdefault(
-            key, Pending(lambda: Parameter(data.value(), requires_grad=bool(requires_grad)))
-        )
+        return Pending(lambda: Parameter(_value(data), requires_grad=bool(requires_grad)))
 
     def parameter_with_state(self, data: Any, requires_grad: bool, hooks: Any, state: Any) -> Any:
         """A parameter with attributes."""
@@ -396,9 +399,14 @@ class TorchBuilder:
             if set_state is not None:
                 set_state(tensor, attributes)
                 return tensor
+            if isinstance(attributes, dict):
+                attributes = {n: v for n, v in attributes.items() if n != "_is_buffer"}
+            if not self._is_trusted:
+                set_plain_attributes(tensor, attributes)
+                return tensor
             # Attributes without a dictionary are those of slots.
             named, slots = attributes if isinstance(attributes, tuple) else (attributes, None)
-            vars(tensor).update({n: v for n, v in (named or {}).items() if n != "_is_buffer"})
+            vars(tensor).update(named or {})
             for name, value in (slots or {}).items():
                 setattr(tensor, name, value)
             return tensor

@@ -121,34 +121,47 @@ def _read_archive(file: BinaryIO, size: int, restore_location: Callable) -> Any:
 
         if _byte_order(archive, folder) != sys.byteorder:
             raise ValueError("it was written on a machine with the other byte order")
-        content = archive.read(pickled)
         content = io.BytesIO(archive.read(pickled))
-        result, builder = _read_pickle(content, size, restore_location, persistent)
-        return builder.finished(result)
+        return _read_pickle(content, size, restore_location, persistent, lambda builder: None)
 
 
 def _read_pickle(
-    file: BinaryIO, size: int, restore_location: Callable, persistent: Callable[[Any], Any]
-) -> tuple[Any, TorchBuilder]:
-    """Return the object in a pickle at the place where a file stands, and what made its tensors.
+    file: BinaryIO,
+    size: int,
+    restore_location: Callable,
+    persistent: Callable[[Any], Any],
+    fill: Callable[[TorchBuilder], None],
+) -> Any:
+    """Return the object in a pickle at the place where a file stands.
 
     Tensors of plain data are made when all of them are known, so that those alone get a memory of
-    their own that nobody else is cut from. Where storages come behind the pickle, the object is
-    finished by the caller.
+    their own that nobody else is cut from. What is more than plain data is read a second time,
+    as `pickle` reads it, if the file is trusted or classes are declared safe.
+
+    Args:
+        file: it is left behind what was read.
+        size: of the file.
+        restore_location: returns the device for a saved device.
+        persistent: gives the object behind a persistent id.
+        fill: reads the contents of storages that come behind the pickle.
     """
     start = file.tell()
     if trusted_module() in (None, pickle):
         builder = TorchBuilder(restore_location, Budget(size))
-        noted = _noting(builder, persistent)
+        reader = PickleReader(file, builder.table(), _noting(builder, persistent))
         try:
-            return PickleReader(file, builder.table(), noted).read(), builder
-        except UnsafePickleError:
-            if not is_unpickled():
+            result = reader.read()
+            fill(builder)
+            return builder.finished(result)
+        except Exception as error:
+            if not (trusted_module() or (is_unpickled() and isinstance(error, UnsafePickleError))):
                 raise
     file.seek(start)
-    builder = TorchBuilder(restore_location, Budget(size), is_at_once=True)
-    table = builder.table_at_once(is_trusted=trusted_module() is not None)
-    return read(file, table, _noting(builder, persistent)), builder
+    is_trusted = trusted_module() is not None
+    builder = TorchBuilder(restore_location, Budget(size), is_at_once=True, is_trusted=is_trusted)
+    result = read(file, builder.table_at_once(), _noting(builder, persistent))
+    fill(builder)
+    return builder.finished(result)
 
 
 def _noting(builder: TorchBuilder, persistent: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -196,14 +209,16 @@ def _read_legacy(file: BinaryIO, end: int, restore_location: Callable) -> Any:
     magic, protocol, system = reader.read(), reader.read(), reader.read()
     if magic != LEGACY_MAGIC or protocol != LEGACY_PROTOCOL or not system["little_endian"]:
         raise ValueError("it does not begin as PyTorch's files do")
-    result, builder = _read_pickle(file, size, restore_location, persistent)
-    for key in reader.read():
-        storage, count = storages[key], int.from_bytes(file.read(8), "little")
-        length = count * storage.dtype.itemsize
-        if length > end - file.tell():
-            raise ValueError("the file ends early")
-        builder.fill(storage, file.read(length))
-    return builder.finished(result)
+
+    def fill(builder: TorchBuilder) -> None:
+        for key in reader.read():
+            storage, count = storages[key], int.from_bytes(file.read(8), "little")
+            length = count * storage.dtype.itemsize
+            if length > end - file.tell():
+                raise ValueError("the file ends early")
+            builder.fill(storage, file.read(length))
+
+    return _read_pickle(file, size, restore_location, persistent, fill)
 
 
 def _named_storage(reference: Any) -> tuple[str, TorchStorage]:
