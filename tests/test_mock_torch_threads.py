@@ -128,7 +128,7 @@ class _Proxy:
     """An object that does not say what it is, as those of web servers outside a request."""
 
     @property
-    def __class__(self) -> type:  # type: ignore[override]
+    def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
         raise RuntimeError("outside of a request")
 
 

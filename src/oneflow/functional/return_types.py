@@ -69,6 +69,10 @@ def _of_sequence(kind: Any) -> Callable[..., Any]:
     of_fields = kind.__new__
 
     def new(cls: Any, *fields: Any, **named: Any) -> Any:
+        if len(fields) == 2 and isinstance(
+            fields[1], dict
+        ):  # as PyTorch pickles them: no further fields
+            fields = fields[:1]
         if len(fields) != 1 or named:
             return of_fields(cls, *fields, **named)
         if isinstance(fields[0], Tensor) or len(fields[0]) != cls.n_fields:
@@ -76,6 +80,10 @@ def _of_sequence(kind: Any) -> Callable[..., Any]:
         return tuple.__new__(cls, fields[0])
 
     return new
+
+
+def _reduce(self: Any) -> tuple[Any, ...]:
+    return type(self), (tuple(self),)  # which PyTorch's classes take, too
 
 
 # A call that returns each class.
@@ -132,6 +140,7 @@ for _call in _CALLS:
     _kind.__doc__ = _docstring(_kind, _operator, _call)
     _kind.__repr__ = _as_text
     _kind.__new__ = _of_sequence(_kind)
+    _kind.__reduce__ = _reduce
     # The counts that C's structures of named fields have.
     _kind.n_fields = _kind.n_sequence_fields = len(_kind._fields)
     _kind.n_unnamed_fields = 0

@@ -11,6 +11,7 @@ import inspect
 from types import FunctionType
 from typing import Any
 
+from oneflow.base.device import Device
 from oneflow.checkpoint.code_names import name_of_function
 from oneflow.checkpoint.torch_names import PYTORCH_NAMES, PyTorchNames
 from oneflow.mock_torch.modules import MODULE_IN_PLACE
@@ -26,14 +27,81 @@ _PUBLIC = (
     *("torch.nn.functional", "torch", "torch.linalg", "torch.fft", "torch.special", "torch.nn"),
     *("torch.nn.init", "torch.nn.parameter"),
     *("torch.optim", "torch.optim.lr_scheduler", "torch.optim.swa_utils", "torch.utils.data"),
-    *("torch.nn.utils", "torch.nn.utils.rnn", "torch.nn.utils.prune"),
-    *("torch.nn.utils.parametrize", "torch.nn.utils.parametrizations"),
+    *("torch.nn.utils", "torch.nn.utils.prune", "torch.nn.utils.parametrize"),
     *("torch.distributions", "torch.distributions.constraints", "torch.distributions.transforms"),
     *("torch.amp", "torch.cuda.amp", "torch.autograd", "torch.func", "torch.sparse"),
-    *("torch.nested", "torch.ao.quantization"),
+    *("torch.nested", "torch.ao.quantization", "torch.return_types"),
 )
+# Further names, also of classes that are not public: files name those of a model's parts.
+_FURTHER = {
+    "torch.autograd.function": "FunctionCtx InplaceFunction once_differentiable",
+    "torch.autograd.graph": "save_on_cpu saved_tensors_hooks",
+    "torch.distributions.constraint_registry": "ConstraintRegistry",
+    "torch.distributions.relaxed_bernoulli": "LogitRelaxedBernoulli",
+    "torch.distributions.relaxed_categorical": "ExpRelaxedCategorical",
+    "torch.nn.modules.batchnorm": "_BatchNorm",
+    "torch.nn.modules.conv": "_ConvNd",
+    "torch.nn.modules.instancenorm": "_InstanceNorm",
+    "torch.nn.modules.loss": "_Loss _WeightedLoss",
+    "torch.nn.modules.padding": (
+        "_CircularPadNd _ConstantPadNd _ReflectionPadNd _ReplicationPadNd"
+    ),
+    "torch.nn.utils.parametrizations": (
+        "orthogonal spectral_norm weight_norm _Orthogonal _SpectralNorm _WeightNorm"
+    ),
+    "torch.nn.utils.rnn": (
+        "PackedSequence invert_permutation pack_padded_sequence pack_sequence "
+        "pad_packed_sequence pad_sequence unpack_sequence unpad_sequence"
+    ),
+    "torch.nn.utils.spectral_norm": "SpectralNorm",
+    "torch.nn.utils.weight_norm": "WeightNorm",
+    "torch.torch_version": "TorchVersion",
+    "torch.utils._pytree": "GetAttrKey LeafSpec MappingKey SequenceKey TreeSpec",
+    "torch.utils.checkpoint": "checkpoint checkpoint_sequential",
+}
+# Names that PyTorch's public modules have here alone: its files hold none of them.
+_ONLY_HERE = {
+    "torch.return_types": "program_name",
+    "torch.nested": "NestedTensor",
+    "torch.sparse": "SparseTensor",
+    "torch.autograd": "hessian hvp jacobian jvp vhp vjp",
+    "torch.amp": "StaticGradScaler autocast_decorator",
+    "torch.distributions.constraints": (
+        "Boolean Cat CorrCholesky Dependent GreaterThan GreaterThanEq HalfOpenInterval "
+        "IndependentConstraint IntegerGreaterThan IntegerInterval Interval LessThan "
+        "LowerCholesky LowerTriangular MultinomialCounts OneHot PositiveDefinite "
+        "PositiveSemidefinite Real Simplex Square Stack Symmetric"
+    ),
+    "torch.utils.data": "WorkerInfo",
+    "torch.optim.lr_scheduler": "CosineDecayLR WarmUpLR WarmupLR",
+    "torch.optim": "LAMB",
+    "torch.nn.init": "calc_fan get_data_format",
+    "torch.nn": (
+        "AdaptiveLogSoftmaxOutput CombinedMarginLoss DistributedPariticalFCSample "
+        "FakeQuantization FusedBatchNorm1d FusedBatchNorm2d FusedBatchNorm3d FusedMLP "
+        "LazyModuleMixin MinMaxObserver MovingAverageMinMaxObserver QatConv1d QatConv2d "
+        "QatConv3d Quantization QuickGELU RMSLayerNorm SquareReLU ctc_greedy_decoder "
+        "fused_scale_tril fused_self_attention_query_mul_key_and_value"
+    ),
+    "torch.nn.functional": (
+        "combined_margin_loss ctc_greedy_decoder deform_conv2d interpolate_like l2_normalize "
+        "quick_gelu sparse_softmax_cross_entropy square_relu"
+    ),
+    "torch": (
+        "ComplexDoubleTensor ComplexFloatTensor batch_gather broadcast_like cast "
+        "combined_margin_loss contiguous convert_oneflow_dtype_to_numpy_dtype deform_conv2d "
+        "distributed_partial_fc_sample div_ dtypes equal_to erfinv_ expand gather_nd "
+        "get_printoptions global_to_global gt_ in_top_k index_add_ lerp_ local_to_global "
+        "logical_slice logical_slice_assign masked_fill_ new_empty new_full new_ones new_zeros "
+        "nms placement quick_gelu repeat roc_auc_score roi_align scatter_nd slice slice_update "
+        "slice_v2 square_relu tensor_scatter_nd_add tensor_scatter_nd_update to to_consistent "
+        "to_global to_local view"
+    ),
+}
+# Functions of OneFlow's first versions; PyTorch has those of the same names elsewhere.
+_LEGACY = "oneflow.legacy_functions."
 # PyTorch trusts files that name this class in the module that defines it.
-_DEFINED = {Parameter: ("torch.nn.parameter", "Parameter")}
+_DEFINED = {Parameter: ("torch.nn.parameter", "Parameter"), Device: ("torch", "device")}
 # PyTorch's compiled functions are pickled as what defines them: a module, with a prefix of its
 # names, or a class.
 _COMPILED = {
@@ -70,17 +138,14 @@ def _name_of(obj: Any) -> tuple[str, str] | None:
         return place
     # Modules have functions that are called otherwise, or ask no override, in PyTorch's place.
     path = name_of_function(obj)
-    if path is not None:
-        return _place_of_copy(obj, path.rpartition(".")[2])
-    place = _module_like(obj.__module__), obj.__qualname__
-    return place if _look_up(*place) is obj else None
+    return None if path is None else _place_of_copy(obj, path.rpartition(".")[2])
 
 
 def _place_of_copy(function: Any, name: str) -> tuple[str, str] | None:
     """Return where the copy of a function in PyTorch's place is."""
     original = inspect.unwrap(function)
     for module in _PUBLIC:
-        copy = vars(MODULE_IN_PLACE.value(module)).get(name)
+        copy = _members(module).get(name)
         if isinstance(copy, FunctionType) and inspect.unwrap(copy) is original:
             return module, name
     return None
@@ -91,18 +156,30 @@ def _public_names() -> dict[Any, tuple[str, str]]:
     """Return the public names of classes and functions: their own, if there are several."""
     names: dict[Any, tuple[str, str]] = dict(_DEFINED)
     for module in _PUBLIC:
-        kinds = (FunctionType,) if module == _PUBLIC[0] else (type, FunctionType)
-        members = {
-            name: member
-            for name, member in vars(MODULE_IN_PLACE.value(module)).items()
-            if isinstance(member, kinds) and not name.startswith("_")
-        }
         of_module: dict[Any, tuple[str, str]] = {}
-        for name, member in members.items():
+        for name, member in _members(module).items():
             if member not in of_module or name == member.__qualname__:
                 of_module[member] = module, name
         names = {**of_module, **names}
+    for module, further in _FURTHER.items():
+        for name in further.split():
+            names.setdefault(object_named(module, name), (module, name))
     return names
+
+
+@functools.cache
+def _members(module: str) -> dict[str, Any]:
+    """Return the public classes and functions here that PyTorch has in a module, too."""
+    kinds = (FunctionType,) if module == _PUBLIC[0] else (type, FunctionType)
+    only_here = _ONLY_HERE.get(module, "").split()
+    return {
+        name: member
+        for name, member in vars(MODULE_IN_PLACE.value(module)).copy().items()
+        if isinstance(member, kinds)
+        and not name.startswith("_")
+        and name not in only_here
+        and not inspect.unwrap(member).__module__.startswith(_LEGACY)
+    }
 
 
 def _module_like(home: str) -> str:
@@ -113,14 +190,6 @@ def _module_like(home: str) -> str:
         if f"{home}.".startswith(f"{prefix}."):
             return "torch" + home.removeprefix(prefix)
     return home
-
-
-def _look_up(module: str, name: str) -> Any:
-    """Return what has a name in a module in PyTorch's place; None if nothing has."""
-    try:
-        return object_named(module, name)
-    except (ImportError, AttributeError):
-        return None
 
 
 def object_named(module: str, name: str) -> Any:
