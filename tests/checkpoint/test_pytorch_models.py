@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.checkpoint.both_libraries import DIRECTIONS, saved
+from tests.checkpoint.both_libraries import DIRECTIONS, OURS, saved
 
 
 def _many(nn: Any) -> Any:
@@ -165,6 +165,56 @@ def test_modules_with_a_state_of_their_own(direction: str, monkeypatch: pytest.M
             assert loaded.dim == 3
         else:
             assert loaded(reader.ones(2)).tolist() == [0, 0]
+
+
+def _of_ones(model: Any) -> Any:
+    return model(OURS.ones(1, 2)).tolist()
+
+
+#: Objects that are made otherwise here than in PyTorch, and what shows that they work.
+OTHERWISE: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "WeightNorm": (lambda library: library.nn.utils.weight_norm(library.nn.Linear(2, 1)), _of_ones),
+    "SpectralNorm": (
+        lambda library: library.nn.utils.spectral_norm(library.nn.Linear(2, 1)).eval(),
+        _of_ones,
+    ),
+    "LazyLinear": (lambda library: library.nn.LazyLinear(1), lambda lazy: lazy(OURS.ones(1, 2))),
+    "LazyBatchNorm1d": (lambda library: library.nn.LazyBatchNorm1d().eval(), str),
+    "AveragedModel": (
+        lambda library: library.optim.swa_utils.AveragedModel(library.nn.Linear(2, 1)),
+        _of_ones,
+    ),
+    "GradScaler": (lambda library: library.amp.GradScaler("cpu"), lambda x: x.state_dict()),
+    "DataLoader": (lambda library: library.utils.data.DataLoader([1, 2]), lambda x: len(x)),
+}
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_what_pytorch_cannot_read_is_said_and_saved_for_this_package(name: str) -> None:
+    make, use = OTHERWISE[name]
+    value = make(OURS)
+    with pytest.warns(UserWarning, match=rf"whole {name}: .* `state_dict\(\)`"):
+        file = saved(OURS, {"a": value})
+    loaded = OURS.load(file, weights_only=False)["a"]
+    outputs = use(loaded)
+    if name != "LazyLinear":
+        assert str(outputs) == str(use(value))
+    assert b"new_of_this_package" in file.getvalue()
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop"])
+@pytest.mark.parametrize("direction", ["theirs reads ours", "ours reads ours"])
+def test_whole_optimizers(name: str, direction: str) -> None:
+    writer, reader = DIRECTIONS[direction]
+    model = writer.nn.Linear(2, 1)
+    options = {"lr": 0.1, **({"momentum": 0.9} if name == "SGD" else {})}
+    optimizer = getattr(writer.optim, name)(model.parameters(), **options)
+    _train(writer, model, optimizer, 2)
+    loaded = reader.load(saved(writer, [model, optimizer]), weights_only=False)
+    _train(writer, model, optimizer, 3)
+    _train(reader, *loaded, 3)
+    expected = model.weight.tolist()
+    np.testing.assert_allclose(loaded[0].weight.tolist(), expected, rtol=1e-4, atol=1e-6)
 
 
 def _halve(module: Any, inputs: Any, output: Any) -> Any:

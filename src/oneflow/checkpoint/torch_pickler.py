@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copyreg
+import functools
+import importlib
 import io
 import pickle
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from types import FunctionType
@@ -51,6 +54,23 @@ _DEVICE, _SIZE = TorchName("torch", "device"), TorchName("torch", "Size")
 _BYTES = TorchName("torch.storage", "UntypedStorage")
 # Their tensors are cut from bytes, as storages of one type end with the older types.
 _OF_BYTES = (uint16, uint32, uint64)
+
+# Named as it is, so that PyTorch looks for nothing like it among its own.
+_NEW = TorchName("oneflow.checkpoint.torch_pickler", "new_of_this_package")
+# Classes whose objects have other attributes here, by their names in PyTorch.
+_OTHERWISE_IN_PYTORCH = frozenset(
+    {
+        *(("torch.nn.utils.weight_norm", "WeightNorm"), ("torch.nn", "LazyLinear")),
+        *(("torch.nn.utils.spectral_norm", "SpectralNorm"), ("torch.utils.data", "DataLoader")),
+        *(("torch.optim.swa_utils", "AveragedModel"), ("torch", "GradScaler")),
+        ("torch.nn.utils.prune", "BasePruningMethod"),
+        *(
+            ("torch.nn", f"Lazy{layer}{dims}d")
+            for layer in ("Conv", "ConvTranspose", "BatchNorm", "InstanceNorm")
+            for dims in (1, 2, 3)
+        ),
+    }
+)
 
 
 class GlobalTensorError(Exception):
@@ -322,10 +342,7 @@ class _Reducers:
             return self._tensor
         if issubclass(kind, CountedDict):
             return _ordered_dict
-        is_plain = kind.__reduce_ex__ is object.__reduce_ex__ and kind not in self._others
-        if issubclass(kind, Module) and is_plain and kind.__reduce__ is object.__reduce__:
-            return _module
-        return self._others.get(kind)
+        return self._others.get(kind) or _reducer_of_attributes(kind)
 
     def _tensor(self, tensor: Tensor) -> Reduced:
         state = dict(vars(tensor))
@@ -373,6 +390,17 @@ class _Reducers:
         return _TENSOR, (*place, *marks)
 
 
+def _reducer_of_attributes(kind: type) -> Callable[[Any], Reduced] | None:
+    """Return what reduces objects of a class whose attributes PyTorch has otherwise, if any."""
+    if (kind.__reduce_ex__, kind.__reduce__) != (object.__reduce_ex__, object.__reduce__):
+        return None
+    if _is_otherwise_in_pytorch(kind):
+        return _of_this_package
+    if issubclass(kind, Module):
+        return _module
+    return _with_state_in_pytorch if hasattr(kind, "_state_in_pytorch") else None
+
+
 def _ordered_dict(value: Any) -> Reduced:
     attributes = getattr(value, "__dict__", None) or None
     return OrderedDict, (), attributes, None, iter(value.items())
@@ -384,6 +412,39 @@ def _module(module: Module) -> Reduced:
     if rest and isinstance(rest[0], dict) and rest[0].keys() >= set(STORES):
         rest[0] = {**state_for_pytorch(rest[0]), **module._attributes_in_pytorch()}
     return rebuild, arguments, *rest
+
+
+def _with_state_in_pytorch(obj: Any) -> Reduced:
+    return copyreg.__newobj__, (type(obj),), obj._state_in_pytorch()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@functools.cache
+def _is_otherwise_in_pytorch(kind: type) -> bool:
+    """Return whether objects of a class have attributes that PyTorch's class does not read."""
+    return any(_place_of(base) in _OTHERWISE_IN_PYTORCH for base in kind.__mro__[:-1])
+
+
+def _of_this_package(obj: Any) -> Reduced:
+    """Reduce an object of which PyTorch has a class of the same name that could not read it."""
+    name = type(obj).__name__
+    warnings.warn(
+        f"PyTorch does not read a whole {name}: it is saved for this package alone; save its "
+        f"`state_dict()`, or that of the model it belongs to, to load it in PyTorch",
+        stacklevel=2,
+    )
+    rebuild, arguments, *rest = obj.__reduce_ex__(2)
+    if rebuild is not copyreg.__newobj__ or arguments != (type(obj),):  # pyright: ignore[reportAttributeAccessIssue]
+        return rebuild, arguments, *rest
+    return _NEW, (type(obj).__module__, type(obj).__qualname__), *rest
+
+
+def new_of_this_package(module: str, name: str) -> Any:
+    """Make an object without attributes of a class, by names that are not PyTorch's.
+
+    So PyTorch without this package refuses the file, rather than fail when the object is used.
+    """
+    kind: Any = functools.reduce(getattr, name.split("."), importlib.import_module(module))
+    return kind.__new__(kind)
 
 
 def _sparse(tensor: SparseTensor) -> Reduced:

@@ -9,7 +9,7 @@ from typing import Any
 
 from oneflow.differentiation.hooks import HookHandle
 from oneflow.optim.build_check import check_not_in_build
-from oneflow.optim.groups import states_of_parameters
+from oneflow.optim.groups import copied_state, states_of_parameters
 from oneflow.runtime.eager import flush_all, note_undo
 
 # The hooks of all optimizers, by the place where they are called.
@@ -128,6 +128,13 @@ class OptimizerHooks:
     ) -> HookHandle:
         """Call ``hook(optimizer)`` after each `load_state_dict`."""
         return self._register("load_state_dict_post", hook, prepend)
+
+    def _state_in_pytorch(self) -> dict[str, Any]:
+        """Return all attributes; those that PyTorch reads are as it has them."""
+        this: Any = self
+        state = defaultdict(dict, {key: copied_state(values) for key, values in this.state.items()})
+        groups = [dict(group) for group in this.param_groups]
+        return {**vars(self), "defaults": {**this.defaults}, "state": state, "param_groups": groups}
 
 
 def complete_step(step: Callable) -> Callable:
