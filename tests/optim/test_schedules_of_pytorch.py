@@ -157,6 +157,38 @@ def test_states_and_attributes_are_those_of_pytorch(name: str) -> None:
             assert state[attribute] == _numbers(saved[attribute]), attribute
 
 
+@pytest.mark.filterwarnings("ignore:.*lr_scheduler.step")
+@pytest.mark.filterwarnings("ignore:The epoch parameter in")
+@pytest.mark.parametrize("reader", [torch, mock], ids=["theirs reads ours", "ours reads theirs"])
+@pytest.mark.parametrize("name", schedules(mock))
+def test_schedules_go_on_in_the_other_library(name: str, reader: Any) -> None:
+    writer = mock if reader is torch else torch
+    before, after, whole = Run(writer, name), Run(reader, name), Run(torch, name)
+    before.rates(lambda run: None)
+    with enabled():
+        states = before.optimizer.state_dict(), before.schedules[0].state_dict()
+        assert "last_step" not in states[1]
+        assert "verbose" not in states[1]
+    if name == "OneCycleLR":
+        phases = Run(torch, name).schedules[0].state_dict()["_schedule_phases"]
+        assert states[1]["_schedule_phases"] == phases
+    # Only the state says in which step the schedule is.
+    after.optimizer.load_state_dict(states[0])
+    after.schedules[0].load_state_dict(states[1])
+    whole.rates(lambda run: None)
+    assert after.schedules[0]._last_lr == pytest.approx(whole.schedules[0]._last_lr)
+    if name == "OneCycleLR":
+        for run in (after, whole):
+            run.optimizer.step()
+            run.schedules[0].step()
+        assert after.schedules[0].get_last_lr() == pytest.approx(whole.schedules[0].get_last_lr())
+        return
+    for rates, expected in zip(
+        after.rates(lambda run: None), whole.rates(lambda run: None), strict=True
+    ):
+        assert rates == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
 def _restarts(library: Any, *arguments: Any) -> Any:
     parameter = library.nn.Parameter(library.zeros(1))
     lib = library.optim.lr_scheduler

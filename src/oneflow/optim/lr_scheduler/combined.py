@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
+from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.optim.lr_scheduler.decay import ConstantLR, LinearLR
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler
 from oneflow.optim.optimizer import Optimizer
@@ -42,7 +43,8 @@ class _CombinedLR(LRScheduler):
 
     def state_dict(self) -> dict[str, Any]:
         state = super().state_dict()
-        return {**state, "schedulers": [scheduler.state_dict() for scheduler in self.schedulers]}
+        name = "_schedulers" if program_name() == PYTORCH else "schedulers"
+        return {**state, name: [scheduler.state_dict() for scheduler in self.schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         state = dict(state_dict)
@@ -118,6 +120,8 @@ class SequentialLR(_CombinedLR):
         >>> scheduler.get_last_lr()
         [0.9]
     """
+
+    _pytorch_names: ClassVar = {**LRScheduler._pytorch_names, "milestones": "_milestones"}
 
     def __init__(
         self,

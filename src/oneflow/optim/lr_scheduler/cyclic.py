@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler, check_count, functions_of_groups
 from oneflow.optim.optimizer import Optimizer
@@ -129,7 +129,8 @@ class CyclicLR(_MomentumLR):
         self.mode = mode
         self.gamma = gamma
         self.scale_fn = scale_fn
-        self.scale_mode = scale_mode if scale_fn is not None else "built in"
+        built_in_mode = "iterations" if mode == "exp_range" else "cycle"
+        self.scale_mode = scale_mode if scale_fn is not None else built_in_mode
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self._momentum_name(optimizer)
@@ -139,6 +140,24 @@ class CyclicLR(_MomentumLR):
         self._attach(optimizer, last_step, verbose)
         self.base_lrs = lowest
         self.step()
+
+    def _in_pytorch(self, state: dict[str, Any]) -> dict[str, Any]:
+        length = float(self.step_size_up + self.step_size_down)
+        sizes = {"total_size": length, "step_ratio": self.step_size_up / length}
+        function = getattr(self.scale_fn, "__dict__", None)
+        return {**super()._in_pytorch(state), **sizes, "_scale_fn_custom": function or None}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from a `state_dict`; PyTorch's has a cycle's length and the part that rises."""
+        state = dict(state_dict)
+        attributes = state.pop("_scale_fn_custom", None)
+        if "total_size" in state:
+            length, part = state.pop("total_size"), state.pop("step_ratio")
+            state["step_size_up"] = length * part
+            state["step_size_down"] = length - length * part
+        super().load_state_dict(state)
+        if attributes is not None and self.scale_fn is not None:
+            vars(self.scale_fn).update(attributes)
 
     def options_ahead(self, steps: int) -> list[list[dict[str, Any]]] | None:
         return super().options_ahead(steps) if self.scale_fn is None else None
@@ -165,6 +184,14 @@ class CyclicLR(_MomentumLR):
     def momentum_at(self, step: int) -> list[float]:
         height = self._height(step)
         return [high - (high - low) * height for low, high in self._momentum_bounds()]
+
+
+# PyTorch's names of the rate and of the momentum at the points of `OneCycleLR`, in groups.
+_PYTORCH_POINTS = {
+    "start": ("initial_lr", "max_momentum"),
+    "top": ("max_lr", "base_momentum"),
+    "end": ("min_lr", "max_momentum"),
+}
 
 
 class OneCycleLR(_MomentumLR):
@@ -197,6 +224,11 @@ class OneCycleLR(_MomentumLR):
         >>> [round(scheduler.lrs_at([], step)[0], 2) for step in (0, 2, 9)]
         [0.04, 1.0, 0.0]
     """
+
+    _pytorch_names: ClassVar = {
+        **LRScheduler._pytorch_names,
+        "anneal_strategy": "_anneal_func_type",
+    }
 
     def __init__(
         self,
@@ -236,13 +268,30 @@ class OneCycleLR(_MomentumLR):
         self.final_div_factor = final_div_factor
         if last_step == -1:
             for group, highest in zip(optimizer.param_groups, self.max_lrs, strict=True):
-                group["initial_lr"] = highest / div_factor
+                start = group["initial_lr"] = highest / div_factor
+                # PyTorch's schedule reads them, which may go on from here.
+                group.update(max_lr=highest, min_lr=start / final_div_factor)
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self._momentum_name(optimizer)
         self.base_momentums = functions_of_groups(base_momentum, optimizer, "base_momentum")
         self.max_momentums = functions_of_groups(max_momentum, optimizer, "max_momentum")
+        if cycle_momentum and last_step == -1:
+            for index, (low, high) in enumerate(self._momentum_bounds()):
+                optimizer.param_groups[index].update(base_momentum=low, max_momentum=high)
         super().__init__(optimizer, last_step, verbose)
+
+    def _in_pytorch(self, state: dict[str, Any]) -> dict[str, Any]:
+        phases = []
+        for last, start, end in self._intervals():
+            names = zip(
+                ("start", "end"), (_PYTORCH_POINTS[start], _PYTORCH_POINTS[end]), strict=True
+            )
+            phase: dict[str, Any] = {"end_step": last}
+            for side, (lr, momentum) in names:
+                phase.update({f"{side}_lr": lr, f"{side}_momentum": momentum})
+            phases.append(phase)
+        return {**super()._in_pytorch(state), "_schedule_phases": phases}
 
     def _intervals(self) -> list[tuple[float, str, str]]:
         """Last step of each phase and the points it goes between."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import bisect
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler, check_count
 from oneflow.optim.optimizer import Optimizer
@@ -80,6 +81,9 @@ class MultiStepLR(LRScheduler):
 
     def get_lr(self, base_lr: float, step: int) -> float:
         return base_lr * self.gamma ** bisect.bisect_right(self.milestones, step)
+
+    def _in_pytorch(self, state: dict[str, Any]) -> dict[str, Any]:
+        return {**super()._in_pytorch(state), "milestones": Counter(self.milestones)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from a `state_dict`; PyTorch's counts how often each milestone is given."""
@@ -218,6 +222,8 @@ class PolynomialLR(LRScheduler):
         >>> [scheduler.get_lr(1.0, step) for step in range(6)]
         [1.0, 0.75, 0.5, 0.25, 0.0, 0.0]
     """
+
+    _pytorch_names: ClassVar = {**LRScheduler._pytorch_names, "max_decay_steps": "total_iters"}
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import numbers
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from oneflow.base.keywords import KeywordSuggestion, set_extra_keywords
 from oneflow.base.parameters import parameters_of
@@ -21,8 +21,6 @@ from oneflow.runtime.eager import is_capturing
 EPOCH_DEPRECATION_WARNING = (
     "`epoch` of `scheduler.step()` is deprecated; call `step()` after each step of the optimizer"
 )
-# PyTorch's names of what a `state_dict` holds.
-_PYTORCH_NAMES = {"last_epoch": "last_step", "num_bad_epochs": "num_bad_steps"}
 
 
 def _checked(step: Callable) -> Callable:
@@ -96,6 +94,11 @@ class LRScheduler(KeywordSuggestion):
 
     # Attributes that are objects of the user's, or refer to them, and are not part of `state_dict`.
     _not_saved: tuple[str, ...] = ("optimizer",)
+    # PyTorch's names of what a `state_dict` holds, where they differ.
+    _pytorch_names: ClassVar[dict[str, str]] = {
+        "last_step": "last_epoch",
+        "num_bad_steps": "num_bad_epochs",
+    }
     # Going to a given step is what PyTorch warns of.
     _warns_of_epochs = True
     # `get_lr` takes no arguments and returns a list.
@@ -260,20 +263,20 @@ class LRScheduler(KeywordSuggestion):
         if self.optimizer.schedule_of_graph is self:
             self.optimizer.step_due_schedule()
         state = {n: v for n, v in self.__dict__.items() if n not in self._not_saved}
-        return _with_pytorch_names(state) if program_name() == PYTORCH else state
+        return self._in_pytorch(state) if program_name() == PYTORCH else state
+
+    def _in_pytorch(self, state: dict[str, Any]) -> dict[str, Any]:
+        """The entries of a `state_dict` as PyTorch has them."""
+        names = self._pytorch_names
+        return {names.get(name, name): v for name, v in state.items() if name != "verbose"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from a `state_dict`, which may be one of PyTorch's."""
         if self.optimizer.schedule_of_graph is self:
             self.optimizer.used_lrs = None
+        names = {name: here for here, name in self._pytorch_names.items()}
         for name, value in state_dict.items():
-            setattr(self, _PYTORCH_NAMES.get(name, name), value)
-
-
-def _with_pytorch_names(state: dict[str, Any]) -> dict[str, Any]:
-    """Return the entries of a `state_dict` under PyTorch's names."""
-    names = {here: name for name, here in _PYTORCH_NAMES.items()}
-    return {names.get(name, name): value for name, value in state.items()}
+            setattr(self, names.get(name, name), value)
 
 
 def _accept_last_epoch(init: Callable) -> Callable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import ClassVar
 
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler
 from oneflow.optim.optimizer import Optimizer
@@ -34,6 +35,8 @@ class SWALR(LRScheduler):
         >>> rates
         [1.0, 0.75, 0.5]
     """
+
+    _pytorch_names: ClassVar = {**LRScheduler._pytorch_names, "anneal_strategy": "_anneal_strategy"}
 
     def __init__(
         self,
