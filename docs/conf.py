@@ -21,6 +21,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.mathjax",
     "python_domain",  # `extensions/python_domain.py`: finds what a mention means
+    "table_of_lines",  # `extensions/table_of_lines.py`: tables of the reference
     "reference",  # `extensions/reference.py`: writes the pages below `api/generated`
 ]
 exclude_patterns = ["_build"]

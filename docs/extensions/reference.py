@@ -21,7 +21,6 @@ from examples_of import example_of, primitives_of_example
 from markup import directive, heading
 from pictures import FIGURES, pictures
 from support import support_table
-from table_of_lines import TableOfLines
 
 import oneflow
 
@@ -136,7 +135,6 @@ def omit_inherited_forward(
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
-    app.add_directive("table-of-lines", TableOfLines)
     app.connect("builder-inited", write_reference)
     app.connect("autodoc-skip-member", omit_inherited_forward)
     return {"version": oneflow.__version__, "parallel_read_safe": True}

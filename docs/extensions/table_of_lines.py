@@ -6,10 +6,13 @@ the time that the documentation needs.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from docutils.parsers.rst.directives.tables import ListTable
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 
 class TableOfLines(ListTable):
@@ -30,3 +33,9 @@ class TableOfLines(ListTable):
     def _cell(self, text: str, number: int) -> list[nodes.Node]:
         parts, messages = self.state.inline_text(text, number)
         return [nodes.paragraph(text, "", *parts), *messages] if text else []
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directive."""
+    app.add_directive("table-of-lines", TableOfLines)
+    return {"parallel_read_safe": True}
