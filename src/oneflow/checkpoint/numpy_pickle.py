@@ -222,7 +222,7 @@ def numpy_table(budget: Budget) -> dict[tuple[str, str], Any]:
         budget.take(len(content))
         return bytearray(content)
 
-    def bytes_of_nothing() -> bytes:
+    def empty_bytes() -> bytes:
         """Return no bytes; old pickles write others as calls of `encode`."""
         return b""
 
@@ -233,7 +233,7 @@ def numpy_table(budget: Budget) -> dict[tuple[str, str], Any]:
         "set": _set_of,
         "frozenset": _frozenset_of,
         "bytearray": byte_array,
-        "bytes": bytes_of_nothing,
+        "bytes": empty_bytes,
         "complex": complex,
     }
     return {

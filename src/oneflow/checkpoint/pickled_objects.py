@@ -262,8 +262,10 @@ def _unpickle(
         table: what names stand for that are not those of this process.
         persistent: gives the object behind a persistent id.
     """
-    theirs = pickle_module.Unpickler
-    base: Any = pickle.Unpickler if issubclass(theirs, pickle.Unpickler) else pickle._Unpickler
+    unpickler_class = pickle_module.Unpickler
+    base: Any = (
+        pickle.Unpickler if issubclass(unpickler_class, pickle.Unpickler) else pickle._Unpickler
+    )
 
     class Names(base):
         def find_class(self, module_name: str, global_name: str) -> Any:
@@ -274,6 +276,6 @@ def _unpickle(
             return super().find_class(module_name, global_name) if content is None else content
 
     # A program's class is asked for each name before, and what it leaves to its base comes here.
-    bases = (Names,) if theirs is base else (theirs, Names)
+    bases = (Names,) if unpickler_class is base else (unpickler_class, Names)
     members = {"persistent_load": lambda unpickler, reference: persistent(reference)}
     return type("Unpickler", bases, members)(file).load()

@@ -12,7 +12,7 @@ from oneflow.checkpoint.numpy_pickle import Budget
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.primitives.strides import is_row_major
 from oneflow.tensor.call import wrap
-from oneflow.tensor.copied_memory import as_part, has_parts_of_conjugates, part_of, views_to
+from oneflow.tensor.copied_memory import as_part, has_negated_elements, part_of, views_to
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.view_chain import replay
 from oneflow.tensor.views import unwrap
@@ -196,7 +196,7 @@ def _overlapping_groups(members: dict[str, list[Member]]) -> Iterator[_Overlap]:
     layouts: dict[str, Layout] = {}
     for name, (member, *_) in members.items():
         tensor = member.tensor
-        if tensor.numel() and not has_parts_of_conjugates(tensor):
+        if tensor.numel() and not has_negated_elements(tensor):
             shape, strides, offset, is_conjugate, dtype = part_of(tensor)
             # PyTorch does not save numbers that are seen as those of several types.
             if dtype is tensor._family.storage.value.spec.dtype:

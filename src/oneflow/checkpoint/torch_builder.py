@@ -167,11 +167,11 @@ class TorchBuilder:
         # Tensors with numbers of their own, made of a storage that is still to be read.
         self._unfilled: dict[int, list[tuple[Tensor, _Cut]]] = {}
         # The functions of the last table that make tensors.
-        self._makers: list[Any] = []
+        self._rebuild_functions: list[Any] = []
         # Storages by the identity of the public ones that pickles get at once.
         self._storages: dict[int, TorchStorage] = {}
 
-    def noted(self, storage: TorchStorage) -> TorchStorage | TypedStorage:
+    def resolve_storage(self, storage: TorchStorage) -> TorchStorage | TypedStorage:
         """Return what stands for a storage that a pickle refers to."""
         if not self._is_at_once:
             return storage.become(lambda: self._shared_memory(storage).storage())
@@ -182,8 +182,8 @@ class TorchBuilder:
 
     def table(self) -> dict[tuple[str, str], Any]:
         """Return the objects that the names in a pickle stand for that is not trusted."""
-        table = self._rebuilding()
-        self._note_makers(table)
+        table = self._rebuild_table()
+        self._register_rebuild_functions(table)
         return {
             **table,
             ("torch.nn.parameter", "Parameter"): self.parameter,
@@ -204,19 +204,19 @@ class TorchBuilder:
         def finish(make: Callable[..., Any]) -> Callable[..., Any]:
             return lambda *arguments: finished(make(*arguments))
 
-        table = self._rebuilding() if self._is_trusted else self.table()
+        table = self._rebuild_table() if self._is_trusted else self.table()
         table = {
             name: finish(entry) if callable(entry) and not isinstance(entry, type) else entry
             for name, entry in table.items()
         }
-        self._note_makers(table)
+        self._register_rebuild_functions(table)
         return table
 
-    def _note_makers(self, table: dict[tuple[str, str], Any]) -> None:
+    def _register_rebuild_functions(self, table: dict[tuple[str, str], Any]) -> None:
         names = [name for name in table if name[1].startswith("_rebuild_")]
-        self._makers = [table[name] for name in names]
+        self._rebuild_functions = [table[name] for name in names]
 
-    def _rebuilding(self) -> dict[tuple[str, str], Any]:
+    def _rebuild_table(self) -> dict[tuple[str, str], Any]:
         """Return what makes tensors, and what they are made of."""
         rebuild = "torch._utils"
         table: dict[tuple[str, str], Any] = {
@@ -376,7 +376,7 @@ class TorchBuilder:
 
     def typed(self, make: Callable, kind: Any, arguments: tuple, state: Any) -> Pending:
         """A tensor of a class of its own, or with attributes."""
-        if not any(make is maker for maker in self._makers):
+        if not any(make is function for function in self._rebuild_functions):
             raise ValueError("a tensor's class names an unknown way to make it")
         plain = make(*arguments)
         kind = kind.type if isinstance(kind, TensorKind) else kind

@@ -148,7 +148,7 @@ def _read_pickle(
     start = file.tell()
     if trusted_module() in (None, pickle):
         builder = TorchBuilder(restore_location, Budget(size))
-        reader = PickleReader(file, builder.table(), _noting(builder, persistent))
+        reader = PickleReader(file, builder.table(), _with_storages(builder, persistent))
         try:
             result = reader.read()
             fill(builder)
@@ -159,17 +159,17 @@ def _read_pickle(
     file.seek(start)
     is_trusted = trusted_module() is not None
     builder = TorchBuilder(restore_location, Budget(size), is_at_once=True, is_trusted=is_trusted)
-    result = read(file, builder.table_at_once(), _noting(builder, persistent))
+    result = read(file, builder.table_at_once(), _with_storages(builder, persistent))
     fill(builder)
     return builder.finished(result)
 
 
-def _noting(builder: TorchBuilder, persistent: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _with_storages(builder: TorchBuilder, persistent: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return what gives the objects behind persistent ids, with storages as the builder wants."""
 
     def find(reference: Any) -> Any:
         entry = persistent(reference)
-        return builder.noted(entry) if isinstance(entry, TorchStorage) else entry
+        return builder.resolve_storage(entry) if isinstance(entry, TorchStorage) else entry
 
     return find
 

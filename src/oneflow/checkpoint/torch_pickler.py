@@ -35,7 +35,7 @@ from oneflow.program.update_number import UpdateNumber
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
 from oneflow.sparse.tensor import SparseTensor, described
-from oneflow.tensor.copied_memory import Part, has_parts_of_conjugates, part_of
+from oneflow.tensor.copied_memory import Part, has_negated_elements, part_of
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
@@ -58,7 +58,7 @@ _OF_BYTES = (uint16, uint32, uint64)
 # Named as it is, so that PyTorch looks for nothing like it among its own.
 _NEW = TorchName("oneflow.checkpoint.torch_pickler", "new_of_this_package")
 # Classes whose objects have other attributes here, by their names in PyTorch.
-_OTHERWISE_IN_PYTORCH = frozenset(
+_INCOMPATIBLE_WITH_PYTORCH = frozenset(
     {
         *(("torch.nn.utils.weight_norm", "WeightNorm"), ("torch.nn", "LazyLinear")),
         *(("torch.nn.utils.spectral_norm", "SpectralNorm"), ("torch.utils.data", "DataLoader")),
@@ -77,8 +77,8 @@ class GlobalTensorError(Exception):
     """A global tensor is to be pickled: PyTorch's files hold none."""
 
 
-class Memory:
-    """All elements that tensors are cut from.
+class SavedStorage:
+    """All elements that tensors in a file are cut from.
 
     Attributes:
         key: its name in the file.
@@ -110,7 +110,7 @@ class Memory:
 class _Reference(NamedTuple):
     """A persistent object: it stands in a pickle for a memory outside of it."""
 
-    memory: Memory
+    saved: SavedStorage
     kind: TorchName
     numel: int
 
@@ -122,19 +122,19 @@ class _Values:
         self.tensor = tensor
 
 
-class Memories:
-    """The memories of the tensors in one file, each once."""
+class SavedStorages:
+    """The storages of the tensors in one file, each once."""
 
     def __init__(self) -> None:
-        self._by_identity: dict[int, Memory] = {}
-        # Objects by which memories are told apart live as long as they do.
+        self._by_identity: dict[int, SavedStorage] = {}
+        # Objects by which storages are told apart live as long as they do.
         self._alive: list[Any] = []
 
-    def all(self) -> list[Memory]:
+    def all(self) -> list[SavedStorage]:
         """Return them in the order in which they were met."""
         return list(self._by_identity.values())
 
-    def of_tensor(self, tensor: Tensor) -> tuple[Memory, Part]:
+    def of_tensor(self, tensor: Tensor) -> tuple[SavedStorage, Part]:
         """Return the memory of a tensor, and the part of it that the tensor is.
 
         Raises:
@@ -143,14 +143,14 @@ class Memories:
         value, family = unwrap(tensor), tensor._family
         # Parts of conjugates have memory of their own in files: PyTorch's mark of the other sign is
         # not read by all that read the rest.
-        if family is None or has_parts_of_conjugates(tensor):
+        if family is None or has_negated_elements(tensor):
             shape = tuple(value.spec.shape)
             part: Part = (shape, row_major(shape), 0, False, value.spec.dtype)
-            return self._memory(value, value, _in_memory(part[-1])), part
+            return self._saved(value, value, _in_memory(part[-1])), part
         part = part_of(tensor)
-        return self._memory(family.storage, family.storage.value, _in_memory(part[-1])), part
+        return self._saved(family.storage, family.storage.value, _in_memory(part[-1])), part
 
-    def of_storage(self, storage: TypedStorage | UntypedStorage) -> Memory:
+    def of_storage(self, storage: TypedStorage | UntypedStorage) -> SavedStorage:
         """Return the memory of a storage.
 
         Raises:
@@ -158,20 +158,20 @@ class Memories:
         """
         if storage._part is not None:
             storage = storage.clone()
-        return self._memory(storage._memory, storage._memory.value, storage.dtype)
+        return self._saved(storage._memory, storage._memory.value, storage.dtype)
 
-    def _memory(self, identity: Any, value: Value, dtype: DType) -> Memory:
-        memory = self._by_identity.get(id(identity))
-        if memory is None:
+    def _saved(self, identity: Any, value: Value, dtype: DType) -> SavedStorage:
+        saved = self._by_identity.get(id(identity))
+        if saved is None:
             self._alive.append(identity)
-            memory = Memory(str(len(self._by_identity)), value, dtype)
-            self._by_identity[id(identity)] = memory
-        if memory.dtype is not dtype:
+            saved = SavedStorage(str(len(self._by_identity)), value, dtype)
+            self._by_identity[id(identity)] = saved
+        if saved.dtype is not dtype:
             raise RuntimeError(
                 "Cannot save multiple tensors or storages that view the same data as different "
-                f"types, here {memory.dtype} and {dtype}: save a clone of one"
+                f"types, here {saved.dtype} and {dtype}: save a clone of one"
             )
-        return memory
+        return saved
 
 
 def _in_memory(dtype: DType) -> DType:
@@ -180,7 +180,7 @@ def _in_memory(dtype: DType) -> DType:
 
 
 def dump(
-    obj: Any, pickle_module: Any, protocol: int, memories: Memories, *, is_legacy: bool = False
+    obj: Any, pickle_module: Any, protocol: int, storages: SavedStorages, *, is_legacy: bool = False
 ) -> bytes:
     """Return the pickle of an object, with names as in PyTorch.
 
@@ -188,7 +188,7 @@ def dump(
         obj: the object.
         pickle_module: a module like `pickle`.
         protocol: of pickles.
-        memories: gets the memories of the tensors in it.
+        storages: gets the storages of the tensors in it.
         is_legacy: whether it is for the plain files before PyTorch 1.6.
 
     Raises:
@@ -197,8 +197,8 @@ def dump(
     """
     content = io.BytesIO()
     pickler = _pickler_class(pickle_module)(content, protocol)
-    pickler.memories, pickler.is_legacy = memories, is_legacy
-    pickler.dispatch_table = _Reducers(pickler)
+    pickler.storages, pickler.is_legacy = storages, is_legacy
+    pickler.dispatch_table = _DispatchTable(pickler)
     pickler.dump(obj)
     return content.getvalue()
 
@@ -206,7 +206,7 @@ def dump(
 class _TorchNames:
     """The part of a pickler that writes names as in PyTorch, and storages as persistent objects."""
 
-    memories: Memories
+    storages: SavedStorages
     is_legacy: bool
 
     def persistent_id(self, obj: Any) -> Any:
@@ -227,20 +227,24 @@ class _TorchNames:
 
 
 def _pickler_class(pickle_module: Any) -> Any:
-    """Return a class of picklers that uses PyTorch's names, with the ways of a module.
+    """Return a class of picklers that uses PyTorch's names, and reduces as a module's.
 
     Names can be replaced in a pickler that is written in Python alone. Of one that is not, such as
-    cloudpickle's, the ways to reduce objects are asked.
+    cloudpickle's, `reducer_override` and `dispatch_table` are taken.
     """
-    theirs = pickle_module.Pickler
-    base: Any = theirs if issubclass(theirs, pickle._Pickler) else pickle._Pickler
+    pickler_class = pickle_module.Pickler
+    base: Any = pickler_class if issubclass(pickler_class, pickle._Pickler) else pickle._Pickler
     # A table of the same class, which may know more types than it holds.
     dispatch = type(base.dispatch)(base.dispatch)
     for kind in (FunctionType, type):
         dispatch[kind] = _by_name_or(base.dispatch[kind])
     dispatch[UpdateNumber] = lambda pickler, number: pickler.save(float(number))
-    ways = {} if theirs in (base, pickle.Pickler) else _ways_of(theirs(io.BytesIO()))
-    return type("TorchPickler", (_TorchNames, base), {"dispatch": dispatch, **ways})
+    members = (
+        {}
+        if pickler_class in (base, pickle.Pickler)
+        else _reduction_members(pickler_class(io.BytesIO()))
+    )
+    return type("TorchPickler", (_TorchNames, base), {"dispatch": dispatch, **members})
 
 
 def _by_name_or(save: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
@@ -253,19 +257,23 @@ def _by_name_or(save: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
     return save_named
 
 
-def _ways_of(pickler: Any) -> dict[str, Any]:
-    """Return the ways in which a pickler reduces objects, as members of a class."""
-    ways: dict[str, Any] = {"other_reducers": getattr(pickler, "dispatch_table", None)}
+def _reduction_members(pickler: Any) -> dict[str, Any]:
+    """Return the members of a pickler that reduce objects, for another class."""
+    members: dict[str, Any] = {"other_dispatch_table": getattr(pickler, "dispatch_table", None)}
     if hasattr(pickler, "reducer_override"):
-        ways["reducer_override"] = staticmethod(_asking(pickler.reducer_override))
-    return ways
+        members["reducer_override"] = staticmethod(
+            _foreign_reducer_override(pickler.reducer_override)
+        )
+    return members
 
 
-def _asking(override: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _foreign_reducer_override(override: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a pickler's way to reduce objects, for those that are not of this package."""
 
     def reduce(obj: Any) -> Any:
-        is_here = type(obj) in _REDUCERS or isinstance(obj, TorchName | Tensor | Device | _Values)
+        is_here = type(obj) in _DISPATCH_TABLE or isinstance(
+            obj, TorchName | Tensor | Device | _Values
+        )
         is_here = is_here or (isinstance(obj, type | FunctionType) and _place_of(obj) is not None)
         return NotImplemented if is_here else override(obj)
 
@@ -292,8 +300,8 @@ def _write_name(pickler: Any, obj: Any, module: str, name: str) -> None:
 
 
 def _persistent_id(reference: _Reference, is_legacy: bool) -> tuple[Any, ...]:
-    memory, kind, numel = reference
-    place = "storage", kind, memory.key, _location(memory.device), numel
+    saved, kind, numel = reference
+    place = "storage", kind, saved.key, _location(saved.device), numel
     # Old files say which part of another memory it is: none.
     return (*place, None) if is_legacy else place
 
@@ -304,11 +312,11 @@ def _location(device: Device) -> str:
 
 
 def _of_storage(storage: TypedStorage | UntypedStorage, pickler: _TorchNames) -> _Reference:
-    memory = pickler.memories.of_storage(storage)
+    saved = pickler.storages.of_storage(storage)
     # Old files have no memory without a type of elements.
     if isinstance(storage, UntypedStorage) and not pickler.is_legacy:
-        return _Reference(memory, _BYTES, memory.nbytes)
-    return _Reference(memory, _storage_name(storage.dtype), memory.numel)
+        return _Reference(saved, _BYTES, saved.nbytes)
+    return _Reference(saved, _storage_name(storage.dtype), saved.numel)
 
 
 def _storage_name(dtype: DType) -> TorchName:
@@ -318,13 +326,13 @@ def _storage_name(dtype: DType) -> TorchName:
 # --- how objects are reduced
 
 
-class _Reducers:
-    """The ways to reduce objects of this package, and those that `copyreg` has."""
+class _DispatchTable:
+    """The reducers of this package's objects, and those of `copyreg`."""
 
     def __init__(self, pickler: Any) -> None:
-        self._memories: Memories = pickler.memories
+        self._storages: SavedStorages = pickler.storages
         self._is_legacy: bool = pickler.is_legacy
-        self._others = getattr(pickler, "other_reducers", None) or copyreg.dispatch_table
+        self._others = getattr(pickler, "other_dispatch_table", None) or copyreg.dispatch_table
 
     def get(self, kind: type) -> Callable[[Any], Reduced] | None:
         """Return what reduces objects of a class; None: they do so themselves."""
@@ -332,8 +340,8 @@ class _Reducers:
             return self._values
         if kind is ComplexPart:
             return self._part
-        if kind in _REDUCERS:
-            return _REDUCERS[kind]
+        if kind in _DISPATCH_TABLE:
+            return _DISPATCH_TABLE[kind]
         if issubclass(kind, Device):
             return _device
         if issubclass(kind, Parameter) and kind.__reduce_ex__ in OF_VALUES:
@@ -374,7 +382,7 @@ class _Reducers:
         if spec.device.type == "meta":
             stride = tuple(tensor.stride())
             return _META, (spec.dtype, tuple(spec.shape), stride, requires_grad)
-        memory, (shape, strides, offset, is_conjugate, dtype) = self._memories.of_tensor(tensor)
+        saved, (shape, strides, offset, is_conjugate, dtype) = self._storages.of_tensor(tensor)
         is_of_bytes = dtype in _OF_BYTES
         if is_of_bytes and self._is_legacy:
             raise NotImplementedError(
@@ -382,7 +390,7 @@ class _Reducers:
                 "`_use_new_zipfile_serialization=False`, or convert the tensor"
             )
         kind = _BYTES if is_of_bytes else _storage_name(dtype)
-        reference = _Reference(memory, kind, memory.nbytes if is_of_bytes else memory.numel)
+        reference = _Reference(saved, kind, saved.nbytes if is_of_bytes else saved.numel)
         place = reference, int(offset), tuple(shape), tuple(strides), requires_grad, OrderedDict()
         marks = ({"conj": True},) if is_conjugate else ()
         if is_of_bytes:
@@ -394,7 +402,7 @@ def _reducer_of_attributes(kind: type) -> Callable[[Any], Reduced] | None:
     """Return what reduces objects of a class whose attributes PyTorch has otherwise, if any."""
     if (kind.__reduce_ex__, kind.__reduce__) != (object.__reduce_ex__, object.__reduce__):
         return None
-    if _is_otherwise_in_pytorch(kind):
+    if _is_incompatible_with_pytorch(kind):
         return _of_this_package
     if issubclass(kind, Module):
         return _module
@@ -419,9 +427,9 @@ def _with_state_in_pytorch(obj: Any) -> Reduced:
 
 
 @functools.cache
-def _is_otherwise_in_pytorch(kind: type) -> bool:
+def _is_incompatible_with_pytorch(kind: type) -> bool:
     """Return whether objects of a class have attributes that PyTorch's class does not read."""
-    return any(_place_of(base) in _OTHERWISE_IN_PYTORCH for base in kind.__mro__[:-1])
+    return any(_place_of(base) in _INCOMPATIBLE_WITH_PYTORCH for base in kind.__mro__[:-1])
 
 
 def _of_this_package(obj: Any) -> Reduced:
@@ -467,7 +475,7 @@ def _device(device: Device) -> Reduced:
     return _DEVICE, (device.type, device.number) if has_number else (device.type,)
 
 
-_REDUCERS: dict[type, Callable[[Any], Reduced]] = {
+_DISPATCH_TABLE: dict[type, Callable[[Any], Reduced]] = {
     TorchName: lambda name: name.name,
     DType: lambda dtype: dtype.name,
     MemoryFormat: lambda memory_format: memory_format.name,

@@ -1,7 +1,7 @@
 """PyTorch's files, written without PyTorch: zip archives, and the plain files before version 1.6.
 
 An archive holds a pickle and, each beside it and at an address that is a multiple of 64, the bytes
-of the memories that tensors are cut from.
+of the storages that tensors are cut from.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from oneflow.checkpoint.atomic_file import atomic_write
 from oneflow.checkpoint.torch_file import LEGACY_MAGIC, LEGACY_PROTOCOL
-from oneflow.checkpoint.torch_pickler import Memories, dump
+from oneflow.checkpoint.torch_pickler import SavedStorages, dump
 
 _ALIGNMENT = 64
 # The length of an entry's header in an archive, without its name; of an extra field, and of the
@@ -55,30 +55,30 @@ def save(
 
     Raises:
         GlobalTensorError: `obj` holds a global tensor.
-        RuntimeError: tensors see the same memory as elements of several types.
+        RuntimeError: tensors see the same storage as elements of several types.
         OSError: the file system's; names the path.
     """
-    pickled, memories = _pickled(obj, pickle_module, protocol, is_archive)
+    pickled, storages = _pickled(obj, pickle_module, protocol, is_archive)
     if isinstance(target, Path):
         with atomic_write(target) as file:
-            _write(file, target.stem, pickled, memories, protocol, is_archive, has_byte_order)
+            _write(file, target.stem, pickled, storages, protocol, is_archive, has_byte_order)
     else:
-        _write(target, "archive", pickled, memories, protocol, is_archive, has_byte_order)
+        _write(target, "archive", pickled, storages, protocol, is_archive, has_byte_order)
 
 
 def _pickled(
     obj: Any, pickle_module: Any, protocol: int, is_archive: bool
-) -> tuple[bytes, Memories]:
-    """Return the pickle of an object and the memories of the tensors in it.
+) -> tuple[bytes, SavedStorages]:
+    """Return the pickle of an object and the storages of the tensors in it.
 
     Errors have a note that says where in it is what cannot be pickled.
     """
 
-    def pickled(part: Any) -> tuple[bytes, Memories]:
-        memories = Memories()
-        return dump(part, pickle_module, protocol, memories, is_legacy=not is_archive), memories
+    def pickled(part: Any) -> tuple[bytes, SavedStorages]:
+        storages = SavedStorages()
+        return dump(part, pickle_module, protocol, storages, is_legacy=not is_archive), storages
 
-    def pickled_deeply(part: Any) -> tuple[bytes, Memories]:
+    def pickled_with_retry(part: Any) -> tuple[bytes, SavedStorages]:
         try:
             return pickled(part)
         except RecursionError:
@@ -86,9 +86,9 @@ def _pickled(
                 return pickled(part)
 
     try:
-        return pickled_deeply(obj)
+        return pickled_with_retry(obj)
     except _CANNOT_PICKLE as error:
-        place = _place_of_failure(obj, pickled_deeply, set())
+        place = _place_of_failure(obj, pickled_with_retry, set())
         error.add_note(f"cannot save {place or 'the object'}")
         raise
     except RecursionError as error:
@@ -137,19 +137,19 @@ def _write(
     file: BinaryIO,
     folder: str,
     pickled: bytes,
-    memories: Memories,
+    storages: SavedStorages,
     protocol: int,
     is_archive: bool,
     has_byte_order: bool,
 ) -> None:
     if is_archive:
-        _write_archive(file, folder, pickled, memories, has_byte_order)
+        _write_archive(file, folder, pickled, storages, has_byte_order)
     else:
-        _write_legacy(file, pickled, memories, protocol)
+        _write_legacy(file, pickled, storages, protocol)
 
 
 def _write_archive(
-    file: BinaryIO, folder: str, pickled: bytes, memories: Memories, has_byte_order: bool
+    file: BinaryIO, folder: str, pickled: bytes, storages: SavedStorages, has_byte_order: bool
 ) -> None:
     first: dict[str, bytes] = {
         "data.pkl": pickled,
@@ -164,8 +164,8 @@ def _write_archive(
     with zipfile.ZipFile(output, "w") as archive:
         for name, content in first.items():
             _add(archive, f"{folder}/{name}", memoryview(content))
-        for memory in memories.all():
-            _add(archive, f"{folder}/data/{memory.key}", memory.content())
+        for storage in storages.all():
+            _add(archive, f"{folder}/data/{storage.key}", storage.content())
         _add(archive, f"{folder}/version", memoryview(_VERSION))
         _add(archive, f"{folder}/.data/serialization_id", memoryview(f"{identity:040}".encode()))
 
@@ -204,8 +204,8 @@ def _add(archive: zipfile.ZipFile, name: str, content: memoryview) -> None:
         stream.write(content)
 
 
-def _write_legacy(file: BinaryIO, pickled: bytes, memories: Memories, protocol: int) -> None:
-    ordered = sorted(memories.all(), key=lambda memory: memory.key)
+def _write_legacy(file: BinaryIO, pickled: bytes, storages: SavedStorages, protocol: int) -> None:
+    ordered = sorted(storages.all(), key=lambda storage: storage.key)
     machine = {
         "protocol_version": LEGACY_PROTOCOL,
         "little_endian": sys.byteorder == "little",
@@ -215,9 +215,9 @@ def _write_legacy(file: BinaryIO, pickled: bytes, memories: Memories, protocol: 
     for head in (LEGACY_MAGIC, LEGACY_PROTOCOL, machine):
         pickle.dump(head, content, protocol)
     content.write(pickled)
-    pickle.dump([memory.key for memory in ordered], content, protocol)
+    pickle.dump([storage.key for storage in ordered], content, protocol)
     output = _Output(file)
     output.write(content.getvalue())
-    for memory in ordered:
-        output.write(memory.numel.to_bytes(8, "little"))
-        output.write(memory.content())
+    for storage in ordered:
+        output.write(storage.numel.to_bytes(8, "little"))
+        output.write(storage.content())

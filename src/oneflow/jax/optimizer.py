@@ -132,7 +132,7 @@ class Optimizer(BaseOptimizer):
             self._prepare_state()
         state = [state_of_first[str(index)] for index in range(len(state_of_first))]
         values, state = call(self._transformed, gradients, state, parameters)
-        state_of_first.update(_numbered(state))
+        state_of_first.update(_by_index(state))
         for parameter, value in zip(parameters, values, strict=True):
             parameter.copy_(value)
         return loss
@@ -157,7 +157,7 @@ class Optimizer(BaseOptimizer):
             ValueError: it is that of another transformation.
         """
         parameters = [parameter for group in self.param_groups for parameter in group["params"]]
-        initial = _numbered(call(self._initial, parameters))
+        initial = _by_index(call(self._initial, parameters))
         forms = {name: _form(leaf) for name, leaf in initial.items()}
         states = [state for state in states_of_parameters(self.state) if state]
         state_of_first = self.state[parameters[0]]
@@ -196,7 +196,7 @@ class Optimizer(BaseOptimizer):
         return values, jax.tree.leaves(tree)
 
 
-def _numbered(leaves: list[Tensor]) -> dict[str, Tensor]:
+def _by_index(leaves: list[Tensor]) -> dict[str, Tensor]:
     """The leaves of a state by the names that they are saved with."""
     return {str(index): leaf for index, leaf in enumerate(leaves)}
 

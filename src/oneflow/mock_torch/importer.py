@@ -292,7 +292,7 @@ class OneflowImporter(MetaPathFinder, Loader):
             source = module_in_place if is_of_pytorch(home) else importlib.import_module
             vars(module)[name] = getattr(source(home), home_name)
 
-    def module_aside(self, name: str) -> ModuleType:
+    def import_wrapper(self, name: str) -> ModuleType:
         """Return a module of `oneflow` under its name in PyTorch; nothing is switched for it.
 
         Other threads may import modules meanwhile, PyTorch's among them.
@@ -302,7 +302,7 @@ class OneflowImporter(MetaPathFinder, Loader):
         """
         spec = None if name in self._others else self._spec_of(name)  # imports what it stands for
         package, _, last = name.rpartition(".")
-        parent = self.module_aside(package) if package else None
+        parent = self.import_wrapper(package) if package else None
         with self._lock:
             modules = sys.modules if self.enabled else self._others
             if name in modules:
@@ -455,7 +455,7 @@ def module_in_place(name: str) -> ModuleType:
         # Another thread may disable it meanwhile.
         if isinstance(module, ModuleWrapper | Placeholder):
             return module
-    return IMPORTER.module_aside(name)
+    return IMPORTER.import_wrapper(name)
 
 
 IMPORTER = OneflowImporter()

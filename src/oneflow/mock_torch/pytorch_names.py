@@ -33,7 +33,7 @@ _PUBLIC = (
     *("torch.nested", "torch.ao.quantization", "torch.return_types"),
 )
 # Further names, also of classes that are not public: files name those of a model's parts.
-_FURTHER = {
+_ADDITIONAL = {
     "torch.autograd.function": "FunctionCtx InplaceFunction once_differentiable",
     "torch.autograd.graph": "save_on_cpu saved_tensors_hooks",
     "torch.distributions.constraint_registry": "ConstraintRegistry",
@@ -161,7 +161,7 @@ def _public_names() -> dict[Any, tuple[str, str]]:
             if member not in of_module or name == member.__qualname__:
                 of_module[member] = module, name
         names = {**of_module, **names}
-    for module, further in _FURTHER.items():
+    for module, further in _ADDITIONAL.items():
         for name in further.split():
             names.setdefault(object_named(module, name), (module, name))
     return names

@@ -63,7 +63,7 @@ def as_part(result: AnyTensor, root: Tensor, view_calls: Chain) -> AnyTensor:
 def is_shared(tensor: Tensor) -> bool:
     """Return whether a tensor is a part of its memory, or other tensors may have it, too."""
     family = tensor._family
-    if family is None or unwrap(tensor).spec.sbp is not None or has_parts_of_conjugates(tensor):
+    if family is None or unwrap(tensor).spec.sbp is not None or has_negated_elements(tensor):
         return False
     return bool(tensor._chain or family.root_views()) or not is_alone(tensor)
 
@@ -92,7 +92,7 @@ def _references(owner: Any) -> tuple[int, int]:
 _OF_FAMILY, _OF_STORAGE = _references(Pointer(Pointer(object())))
 
 
-def has_parts_of_conjugates(tensor: Tensor) -> bool:
+def has_negated_elements(tensor: Tensor) -> bool:
     """Return whether real numbers are seen in conjugates: memory has some with the other sign.
 
     Such a tensor is not a `Part` of its memory.
