@@ -15,7 +15,7 @@ import pytest
 
 import oneflow as flow
 from oneflow.compiler.lower import Executable
-from oneflow.runtime import eager, hot
+from oneflow.runtime import eager, end_of_process, hot
 from oneflow.runtime.background import COMPILER, BackgroundCompiler
 from oneflow.runtime.eager_settings import SETTINGS
 
@@ -301,6 +301,51 @@ print(all(array.is_ready() for array in arrays))
 """
     done = run_script(script)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "False\nTrue\n")
+
+
+@pytest.mark.parametrize(
+    "start", ["run()", "thread = Thread(target=run); thread.start(); thread.join()"]
+)
+def test_a_process_ends_when_programs_without_results_have(start: str) -> None:
+    """No array is left that could be waited for."""
+    script = f"""
+import atexit, time
+from threading import Thread
+def last():
+    before = time.process_time()
+    time.sleep(0.3)
+    print("runs" if time.process_time() - before > 0.02 else "has ended")
+atexit.register(last)
+import oneflow as flow
+class Powers(flow.nn.Graph):
+    def build(self, x):
+        for _ in range(20):
+            x = flow.sin(x @ x)
+        return x.sum()
+def main():
+    x, graph = flow.full((1000, 1000), 1e-4), Powers()
+    graph(x).item()
+    def run():
+        for _ in range(3):
+            graph(x)
+    {start}
+main()
+"""
+    done = run_script(script)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "has ended\n")
+
+
+def test_a_process_does_not_wait_long_for_other_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Never:
+        def is_ready(self) -> bool:
+            return False
+
+    monkeypatch.setattr(end_of_process, "_SECONDS_FOR_OTHER_RANKS", 0.1)
+    monkeypatch.setattr(end_of_process.cluster, "is_multiprocess", lambda: True)
+    monkeypatch.setattr(end_of_process.jax, "live_arrays", lambda: [Never(), Never()])
+    begin = time.monotonic()
+    end_of_process._wait(os.getpid())
+    assert 0.1 <= time.monotonic() - begin < 5.0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")

@@ -31,6 +31,7 @@ from oneflow.base.placement import Placement
 from oneflow.base.planning import is_planning
 from oneflow.base.units import bytes_text
 from oneflow.base.x64 import has_x64, x64
+from oneflow.compiler import other_threads
 from oneflow.compiler.sequential_runs import LARGE, SequentialRuns
 from oneflow.tuning.linux import can_allocate
 from oneflow.tuning.settings import Setting, is_on
@@ -64,6 +65,8 @@ class LoadedExecutable:
         # Once it has run: calls XLA without any Python in between, where JAX has prepared that.
         self._direct: Callable[..., Any] | None = None
         self._prepared: set[tuple[type | bool, ...]] = set()
+        # The index of the smallest result; -1 where there is none.
+        self._smallest: int | None = None
         memory = compiled.memory_analysis()
         temporary = memory.temp_size_in_bytes if memory else 0
         output_bytes = memory.output_size_in_bytes - memory.alias_size_in_bytes if memory else 0
@@ -89,6 +92,16 @@ class LoadedExecutable:
         self._start(arguments, returned)
         if self.sequential_runs is not None:
             self.sequential_runs.note_start(returned[0])
+        if threading.get_ident() != _MAIN_THREAD:
+            self._note_start(returned[0])
+
+    def _note_start(self, results: list) -> None:
+        """Remember a program of another thread than the main one by its smallest result."""
+        if self._smallest is None:
+            sizes = [result.nbytes for result in results]
+            self._smallest = sizes.index(min(sizes)) if sizes else -1
+        if self._smallest >= 0:
+            other_threads.note_start(results[self._smallest])
 
     def warm_up(self, inputs: Sequence[jax.ShapeDtypeStruct]) -> None:
         """Run the program on zeros if it is for the CPU and needs little memory.

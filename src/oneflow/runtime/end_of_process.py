@@ -1,30 +1,60 @@
-"""The end of the process, which waits for arrays that are still computed.
+"""The end of the process, which waits for what is still computed.
 
 JAX waits for it only if its client goes with the interpreter, and ours does not: caches hold
 objects of XLA that Python cannot find in cycles. The code of a program that still ran would then be
 gone under it, and the process would end by a signal.
+
+Arrays can be asked whether they are there. Of a program whose results are all gone nothing is left
+to ask; but XLA runs what one thread starts on a device in order, and what any thread starts on
+several devices, too. So a small program that is started last ends last. Programs that other
+threads start on one device are remembered by one of their results (`compiler/other_threads.py`).
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import math
 import os
+import time
+from collections.abc import Iterator
 
 import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from oneflow.base import cluster
+from oneflow.compiler.other_threads import unfinished_results
+
+# A rank may wait for one that is gone; those that are there have ended their scripts by now.
+_SECONDS_FOR_OTHER_RANKS = 10.0
+_SECONDS_BETWEEN_LOOKS = 0.01
 
 
 def wait_at_exit() -> None:
-    """Let the process wait at its end until its arrays have been computed."""
+    """Let the process wait at its end until its programs have run."""
     atexit.register(_wait, os.getpid())
 
 
 def _wait(process: int) -> None:
-    # A copy of the process has no threads of XLA, and a rank that is gone answers no other.
-    if os.getpid() != process or cluster.is_multiprocess():
+    if os.getpid() != process:  # a copy of the process has no threads of XLA
         return
-    for array in jax.live_arrays():
+    is_rank = cluster.is_multiprocess()
+    limit = time.monotonic() + (_SECONDS_FOR_OTHER_RANKS if is_rank else math.inf)
+    for array in (*jax.live_arrays(), *unfinished_results(), *_last_results()):
         with contextlib.suppress(Exception):  # overwritten, or an error that nobody has read
-            array.block_until_ready()
+            if not is_rank:
+                array.block_until_ready()
+            while not array.is_ready() and time.monotonic() < limit:
+                time.sleep(_SECONDS_BETWEEN_LOOKS)
+
+
+def _last_results() -> Iterator[jax.Array]:
+    """Results of programs that run after all that this thread has started."""
+    devices = jax.local_devices()
+    if not any(device.client.live_executables() for device in devices):
+        return  # nothing has been compiled
+    groups = [[device] for device in devices] + ([devices] if len(devices) > 1 else [])
+    for group in groups:
+        sharding = NamedSharding(Mesh(np.array(group), ("devices",)), PartitionSpec())
+        yield jax.jit(lambda: np.zeros((), np.bool_), out_shardings=sharding)()
