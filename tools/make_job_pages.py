@@ -43,8 +43,8 @@ what a new program uses instead.
 _COLLISIONS = """
 ## Names that mean something else today
 
-In `oneflow` these names have today's arguments, in `oneflow.compatible.single_client` the earlier
-ones.
+In `oneflow` these names have today's arguments; in `oneflow.compatible.single_client`, and where a
+program calls them in the body of a job with the arguments of that time, the earlier ones.
 
 | name | in `oneflow` | in `oneflow.compatible.single_client` |
 | --- | --- | --- |

@@ -206,8 +206,8 @@ def test_texts_that_functions_take_are_no_names(name):
     "call",
     [
         lambda x: flow.nn.functional.gelu(x, "tahn"),
-        lambda x: flow.zeros_like(x, flow.float32, "nonsense"),
-        lambda x: flow.ones_like(x, flow.float32, "nonsense"),
+        lambda x: flow.zeros_like(x, flow.float32, device="nonsense"),
+        lambda x: flow.sort(x, -1, "nonsense"),
     ],
 )
 def test_wrong_texts_are_errors_in_jobs(call):

@@ -12,16 +12,21 @@ from oneflow.legacy_functions.replaced import (
     clamp as clip,
     concat as concat,
     gather as gather,
+    ones as ones,
+    ones_like as ones_like,
     pad as pad,
     scatter_nd as scatter_nd,
     slice_ as slice,
     sort as sort,
     tensor_scatter_nd_update as tensor_scatter_nd_update,
+    transpose as transpose,
+    zeros as zeros,
+    zeros_like as zeros_like,
 )
 
 # fmt: off
 __all__ = [
-    "argsort", "clamp", "clip", "concat", "gather", "pad", "scatter_nd", "slice", "sort",
-    "tensor_scatter_nd_update",
+    "argsort", "clamp", "clip", "concat", "gather", "ones", "ones_like", "pad", "scatter_nd",
+    "slice", "sort", "tensor_scatter_nd_update", "transpose", "zeros", "zeros_like",
 ]
 # fmt: on

@@ -102,9 +102,14 @@ def operator_names_allowed(job_name: str) -> Iterator[None]:
         _is_in_body.reset(token)
 
 
+def is_in_job_body() -> bool:
+    """True while the body of a job runs in this thread."""
+    return _is_in_body.get()
+
+
 def without_name(public: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments of a function without the operator's name, if a text behind them is one."""
     place = _places.get(public)
     if place is None or len(args) <= place or not isinstance(args[-1], str):
         return args
-    return args[:-1] if _is_in_body.get() else args
+    return args[:-1] if is_in_job_body() else args

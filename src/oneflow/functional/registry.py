@@ -26,8 +26,9 @@ from oneflow.base.keywords import keyword_hint
 from oneflow.base.parameters import Parameters, parameters_of
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.base.traceback import hide_internal_frames
+from oneflow.functional.earlier_calls import earlier_meaning
 from oneflow.functional.factors_first import factors_by_name
-from oneflow.functional.operator_names import job_bodies, note_place_of_name, without_name
+from oneflow.functional.operator_names import job_bodies, note_place_of_name
 from oneflow.functional.out_dtypes import casts_results, check_dtype_argument, check_out_dtype
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.argument_errors import argument_error
@@ -213,18 +214,17 @@ def _accept_keyword_aliases(
     defaults = body.__defaults__ or ()
     dtype_place = _place_of_dtype(body.__name__.removesuffix("_"), parameters, defaults)
     takes_reduction = "reduction" in parameter_names and "size_average" not in parameter_names
-    is_creation = {"device", "requires_grad"}.issubset(parameter_names)
-    options = [name for name in _CREATION_OPTIONS if is_creation and name not in parameter_names]
+    options = _options_of_creation(parameter_names)
     ignored = options if "name" in parameter_names else [*options, "name"]
-    put = functools.partial(put_out, fills=fills_out, is_creation=is_creation)
+    put = functools.partial(put_out, fills=fills_out, is_creation=_is_creation(parameter_names))
     flags, first_flag = flags_of(body, parameters.positional, rename, writes_back)
     has_flags = bool(flags.keywords)
 
     @functools.wraps(body)
     def public(*args: Any, **kwargs: Any) -> Any:
         out = None
-        if job_bodies:
-            args = without_name(public, args)
+        if job_bodies and (earlier := earlier_meaning(public, args, kwargs)):
+            return earlier(*args, **kwargs)
         if has_flags and (kwargs or len(args) > first_flag):
             refuse_texts(public.__name__, flags, args, kwargs)
         try:
@@ -250,6 +250,18 @@ def _accept_keyword_aliases(
             raise
 
     return _with_signature(public, body, ["out", "inplace"] if inplace else options)
+
+
+def _is_creation(parameter_names: Sequence[str]) -> bool:
+    """True for functions that make tensors on a device."""
+    return {"device", "requires_grad"}.issubset(parameter_names)
+
+
+def _options_of_creation(parameter_names: Sequence[str]) -> list[str]:
+    """PyTorch's options of functions that make tensors, without those that are parameters."""
+    if not _is_creation(parameter_names):
+        return []
+    return [name for name in _CREATION_OPTIONS if name not in parameter_names]
 
 
 def _rename_arguments(

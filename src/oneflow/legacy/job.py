@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+import oneflow.legacy.layer_functions
+import oneflow.legacy_functions.replaced  # noqa: F401  meanings of names in bodies
 from oneflow.functional.creation import from_data
 from oneflow.legacy.annotations import (
     Callback,

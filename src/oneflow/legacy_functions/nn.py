@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oneflow.builtins.products import fused_self_attention
+from oneflow.functional.earlier_calls import earlier_meaning_of
 from oneflow.functional.elementwise import activation, piecewise
 from oneflow.functional.nn import (
     ctc,
@@ -17,7 +18,7 @@ from oneflow.functional.nn import (
 )
 from oneflow.functional.random import creation
 from oneflow.functional.registry import function, register_public
-from oneflow.functional.shape import reshape
+from oneflow.functional.shape import rearrange, reshape
 from oneflow.tensor.tensor import Tensor
 
 for _name, _function in {
@@ -334,6 +335,9 @@ def moments(x: Tensor, axes: Sequence[int], keepdims: bool = False) -> tuple[Ten
     return x.mean(axes, keepdims), x.var(axes, unbiased=False, keepdim=keepdims)
 
 
+@earlier_meaning_of(
+    rearrange.tril, fits=lambda arguments: type(arguments.get("fill_value")) in (int, float)
+)
 @function(method=False, namespace="nn")
 def tril(x: Tensor, diagonal: int = 0, fill_value: float = 0) -> Tensor:
     """`x` on and below a diagonal of the last two dimensions, `fill_value` above.

@@ -1,11 +1,19 @@
-"""Functions whose names mean something else in `oneflow` today."""
+"""Functions whose names mean something else in `oneflow` today.
+
+They are in `oneflow.compatible.single_client`, and a program's calls in the bodies of its jobs mean
+them if their arguments are of that time. `name` names the operator and changes nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from oneflow.base import dtype as dt
-from oneflow.functional.elementwise import clamp as clamps
+from oneflow.base.dtype import DType
+from oneflow.functional.creation import factory_functions
+from oneflow.functional.earlier_calls import earlier_meaning_of
+from oneflow.functional.elementwise import activation, clamp as clamps
 from oneflow.functional.index import gather as gathers, search
 from oneflow.functional.nn import padding
 from oneflow.functional.registry import function
@@ -15,11 +23,29 @@ from oneflow.tensor.tensor import Tensor
 _NAMESPACE = "compatible.single_client"
 
 
+def _has_pairs(arguments: Mapping[str, Any]) -> bool:
+    """True for paddings in pairs; today's `pad` takes numbers."""
+    paddings = arguments["paddings"]
+    return isinstance(paddings, Sequence) and any(isinstance(pair, Sequence) for pair in paddings)
+
+
+def _has_direction(arguments: Mapping[str, Any]) -> bool:
+    """True unless the third argument is today's flag `descending`."""
+    return isinstance(arguments.get("direction", ""), str)
+
+
+def _has_shape(arguments: Mapping[str, Any]) -> bool:
+    """True for sizes in one sequence, behind which a dtype may follow."""
+    return isinstance(arguments["shape"], Sequence)
+
+
+@earlier_meaning_of(concats.cat)
 @function(method=False, namespace=_NAMESPACE)
 def concat(
     inputs: Sequence[Tensor] | None = None,
     axis: int = 0,
     max_dim_size: int | None = None,
+    name: str | None = None,
     values: Sequence[Tensor] | None = None,
 ) -> Tensor:
     """The tensors one after the other along an existing dimension.
@@ -28,6 +54,7 @@ def concat(
         inputs: the tensors.
         axis: the dimension.
         max_dim_size: the largest size that the dimension may get.
+        name: of the operator.
         values: another name of `inputs`.
 
     Raises:
@@ -50,6 +77,7 @@ def concat(
     return result
 
 
+@earlier_meaning_of(gathers.gather, fits=lambda arguments: isinstance(arguments["indices"], Tensor))
 @function(method=False, namespace=_NAMESPACE)
 def gather(
     params: Tensor,
@@ -57,6 +85,7 @@ def gather(
     validate_indices: Tensor | None = None,
     axis: int | None = None,
     batch_dims: int = 0,
+    name: str | None = None,
 ) -> Tensor:
     """The slices of `params` at `indices` along a dimension.
 
@@ -67,6 +96,7 @@ def gather(
         axis: the dimension; by default the one after the batch dimensions.
         batch_dims: how many first dimensions `params` and `indices` have in common. If `axis` comes
             right after them, `indices` may have fewer, and all but its last count.
+        name: of the operator.
 
     Raises:
         IndexError: (at the next read of a value) an index does not exist.
@@ -89,14 +119,18 @@ def gather(
     return concats.stack(parts, 0)
 
 
+@earlier_meaning_of(padding.pad, fits=_has_pairs)
 @function(method=False, namespace=_NAMESPACE)
-def pad(x: Tensor, paddings: Sequence[Sequence[int]], constant_value: float = 0) -> Tensor:
+def pad(
+    x: Tensor, paddings: Sequence[Sequence[int]], constant_value: float = 0, name: str | None = None
+) -> Tensor:
     """`x` with elements added before and after each dimension.
 
     Args:
         x: the tensor.
         paddings: for each dimension, the first one first, how many before and after.
         constant_value: what is added.
+        name: of the operator.
 
     Raises:
         ValueError: there are not as many pairs as dimensions.
@@ -112,14 +146,18 @@ def pad(x: Tensor, paddings: Sequence[Sequence[int]], constant_value: float = 0)
     return padding.pad(x, widths, value=constant_value)
 
 
+@earlier_meaning_of(stack.slice_)
 @function(method=False, namespace=_NAMESPACE)
-def slice_(x: Tensor, begin: Sequence[int | None], size: Sequence[int | None]) -> Tensor:
+def slice_(
+    x: Tensor, begin: Sequence[int | None], size: Sequence[int | None], name: str | None = None
+) -> Tensor:
     """The part of `x` that begins at `begin` and has the sizes `size`.
 
     Args:
         x: the tensor.
         begin: the first index of each dimension; None for its beginning.
         size: how many indices of each dimension; None or -1 for all that follow.
+        name: of the operator.
 
     Raises:
         ValueError: there are not as many numbers as dimensions, or the part is not within `x`.
@@ -159,14 +197,18 @@ def _is_descending(direction: str) -> bool:
     return direction == "DESCENDING"
 
 
+@earlier_meaning_of(search.sort, fits=_has_direction)
 @function(method=False, namespace=_NAMESPACE)
-def sort(input: Tensor, axis: int = -1, direction: str = "ASCENDING") -> Tensor:
+def sort(
+    input: Tensor, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
+) -> Tensor:
     """The elements in order along a dimension.
 
     Args:
         input: the tensor.
         axis: the dimension.
         direction: "ASCENDING" or "DESCENDING".
+        name: of the operator.
 
     Raises:
         ValueError: the direction is something else.
@@ -179,8 +221,11 @@ def sort(input: Tensor, axis: int = -1, direction: str = "ASCENDING") -> Tensor:
     return search.sort(input, axis, _is_descending(direction))[0]
 
 
+@earlier_meaning_of(search.argsort, fits=_has_direction)
 @function(method=False, namespace=_NAMESPACE)
-def argsort(input: Tensor, axis: int = -1, direction: str = "ASCENDING") -> Tensor:
+def argsort(
+    input: Tensor, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
+) -> Tensor:
     """The positions, int32, that would sort a tensor; the arguments of `sort`.
 
     Example:
@@ -191,8 +236,11 @@ def argsort(input: Tensor, axis: int = -1, direction: str = "ASCENDING") -> Tens
     return search.sort(input, axis, _is_descending(direction))[1].to(dt.int32)
 
 
+@earlier_meaning_of(gathers.scatter_nd)
 @function(method=False, namespace=_NAMESPACE)
-def scatter_nd(indices: Tensor, updates: Tensor, shape: Sequence[int]) -> Tensor:
+def scatter_nd(
+    indices: Tensor, updates: Tensor, shape: Sequence[int], name: str | None = None
+) -> Tensor:
     """Zeros of `shape` with `updates` added at n-dimensional positions.
 
     Example:
@@ -203,8 +251,11 @@ def scatter_nd(indices: Tensor, updates: Tensor, shape: Sequence[int]) -> Tensor
     return gathers.scatter_nd(indices, updates, shape)
 
 
+@earlier_meaning_of(gathers.tensor_scatter_nd_update)
 @function(method=False, namespace=_NAMESPACE)
-def tensor_scatter_nd_update(params: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+def tensor_scatter_nd_update(
+    params: Tensor, indices: Tensor, updates: Tensor, name: str | None = None
+) -> Tensor:
     """A copy of `params` with `updates` written at n-dimensional positions.
 
     Example:
@@ -216,8 +267,14 @@ def tensor_scatter_nd_update(params: Tensor, indices: Tensor, updates: Tensor) -
     return gathers.tensor_scatter_nd_update(params, indices, updates)
 
 
+@earlier_meaning_of(clamps.clamp)
 @function(method=False, namespace=_NAMESPACE, aliases=("clip",))
-def clamp(values: Tensor, min_value: float | None = None, max_value: float | None = None) -> Tensor:
+def clamp(
+    values: Tensor,
+    min_value: float | None = None,
+    max_value: float | None = None,
+    name: str | None = None,
+) -> Tensor:
     """Every element limited to ``[min_value, max_value]``.
 
     Example:
@@ -226,3 +283,97 @@ def clamp(values: Tensor, min_value: float | None = None, max_value: float | Non
         tensor([0., 2.], dtype=oneflow.float32)
     """
     return clamps.clamp(values, min_value, max_value)
+
+
+@earlier_meaning_of(
+    reshape.transpose, fits=lambda arguments: not isinstance(arguments.get("perm"), int)
+)
+@function(method=False, namespace=_NAMESPACE)
+def transpose(
+    a: Tensor,
+    perm: Sequence[int] | None = None,
+    conjugate: bool = False,
+    batch_axis_non_change: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """`a` with its dimensions in another order.
+
+    Args:
+        a: the tensor.
+        perm: for each dimension of the result, which one of `a` it is; by default in reverse order.
+        conjugate: whether complex numbers become their conjugates.
+        batch_axis_non_change: accepted; XLA needs no word about the batch.
+        name: of the operator.
+
+    Example:
+        >>> from oneflow.compatible import single_client as flow
+        >>> flow.transpose(flow.tensor([[1, 2], [3, 4]]))
+        tensor([[1, 3],
+                [2, 4]], dtype=oneflow.int64)
+    """
+    order = tuple(reversed(range(a.ndim))) if perm is None else tuple(perm)
+    result = reshape.permute(a, order)
+    return result.conj() if conjugate else result
+
+
+@earlier_meaning_of(factory_functions.ones, fits=_has_shape)
+@function(method=False, namespace=_NAMESPACE)
+def ones(shape: Sequence[int], dtype: DType | None = None, name: str | None = None) -> Tensor:
+    """Ones of `shape`, float32 unless `dtype` says otherwise.
+
+    Example:
+        >>> from oneflow.compatible import single_client as flow
+        >>> flow.ones((2,), flow.int32)
+        tensor([1, 1], dtype=oneflow.int32)
+    """
+    return factory_functions.ones(shape, dtype=dtype)
+
+
+@earlier_meaning_of(factory_functions.zeros, fits=_has_shape)
+@function(method=False, namespace=_NAMESPACE)
+def zeros(shape: Sequence[int], dtype: DType | None = None, name: str | None = None) -> Tensor:
+    """Zeros of `shape`, float32 unless `dtype` says otherwise.
+
+    Example:
+        >>> from oneflow.compatible import single_client as flow
+        >>> flow.zeros((2,), flow.int32)
+        tensor([0, 0], dtype=oneflow.int32)
+    """
+    return factory_functions.zeros(shape, dtype=dtype)
+
+
+@earlier_meaning_of(factory_functions.ones_like)
+@function(method=False, namespace=_NAMESPACE)
+def ones_like(like: Tensor, dtype: DType | None = None, name: str | None = None) -> Tensor:
+    """Ones of the shape, and by default the dtype, of a tensor.
+
+    Example:
+        >>> from oneflow.compatible import single_client as flow
+        >>> flow.ones_like(flow.zeros((2,)), flow.int32, "ones")
+        tensor([1, 1], dtype=oneflow.int32)
+    """
+    return factory_functions.ones_like(like, dtype=dtype)
+
+
+@earlier_meaning_of(factory_functions.zeros_like)
+@function(method=False, namespace=_NAMESPACE)
+def zeros_like(like: Tensor, dtype: DType | None = None, name: str | None = None) -> Tensor:
+    """Zeros of the shape, and by default the dtype, of a tensor.
+
+    Example:
+        >>> from oneflow.compatible import single_client as flow
+        >>> flow.zeros_like(flow.ones((2,)), flow.int32, "zeros")
+        tensor([0, 0], dtype=oneflow.int32)
+    """
+    return factory_functions.zeros_like(like, dtype=dtype)
+
+
+def _has_slope(arguments: Mapping[str, Any]) -> bool:
+    """True for a number in the place of today's flag `inplace`."""
+    return type(arguments.get("beta")) in (int, float)
+
+
+@earlier_meaning_of(activation.silu, fits=_has_slope)
+def swish(x: Tensor, beta: float = 1.0, name: str | None = None) -> Tensor:
+    """``x * sigmoid(beta * x)``, what `oneflow.nn.swish` is in the bodies of jobs."""
+    return x * activation.sigmoid(x * beta)

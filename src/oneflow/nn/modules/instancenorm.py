@@ -6,13 +6,14 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.functional.nn.normalization import instance_norm
+from oneflow.module.function_in_jobs import FunctionInJobs
 from oneflow.nn.modules.batchnorm import _Normalization
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 
 
-class _InstanceNorm(_Normalization):
+class _InstanceNorm(FunctionInJobs, _Normalization):
     """Instance normalisation layer."""
 
     def __init__(

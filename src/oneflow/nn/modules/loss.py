@@ -11,13 +11,14 @@ from oneflow.functional.nn.linear_cross_entropy import (
     LinearCrossEntropyOptions,
     linear_cross_entropy,
 )
+from oneflow.module.function_in_jobs import FunctionInJobs
 from oneflow.module.module import Module
 from oneflow.nn.modules.linear import Linear
 from oneflow.nn.modules.old_reduction import accept_old_reduction
 from oneflow.tensor.tensor import Tensor
 
 
-class _Loss(Module):
+class _Loss(FunctionInJobs, Module):
     """A loss with a reduction.
 
     Args:

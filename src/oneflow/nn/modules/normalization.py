@@ -8,6 +8,7 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.shape import is_several
 from oneflow.functional.nn import normalization as functional
+from oneflow.module.function_in_jobs import FunctionInJobs
 from oneflow.module.module import Module
 from oneflow.module.parameter import new_parameter
 from oneflow.nn import init
@@ -159,7 +160,7 @@ class RMSLayerNorm(Module):
         )
 
 
-class GroupNorm(Module):
+class GroupNorm(FunctionInJobs, Module):
     """Normalise each sample over groups of channels and all spatial dimensions.
 
     Args:

@@ -6,6 +6,7 @@ from typing import Any
 
 from oneflow.functional.nn import patches as functional
 from oneflow.functional.nn.patches import IntOrPair
+from oneflow.module.function_in_jobs import FunctionInJobs
 from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
 
@@ -106,7 +107,7 @@ class Fold(Module):
         )
 
 
-class PixelShuffle(Module):
+class PixelShuffle(FunctionInJobs, Module):
     """Channels become pixels: ``(*, C * r * s, H, W)`` to ``(*, C, H * r, W * s)``.
 
     Args:

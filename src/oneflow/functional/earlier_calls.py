@@ -1,0 +1,89 @@
+"""Calls of job functions' time: names that have other arguments or results today."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from types import FrameType
+from typing import Any, NamedTuple, TypeVar
+
+from oneflow.base.location import PACKAGE
+from oneflow.functional.operator_names import is_in_job_body, without_name
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class _Earlier(NamedTuple):
+    """A function with the arguments of OneFlow 0.1 to 0.4, and when a call means it.
+
+    Attributes:
+        function: what the name was then.
+        fits: of the arguments by the names that they had then: whether they are of that time.
+    """
+
+    function: Callable[..., Any]
+    fits: Callable[[Mapping[str, Any]], bool]
+
+
+_earlier: dict[Callable[..., Any], _Earlier] = {}
+
+
+def _always(arguments: Mapping[str, Any]) -> bool:
+    return True
+
+
+def earlier_meaning_of(
+    *today: Callable[..., Any], fits: Callable[[Mapping[str, Any]], bool] = _always
+) -> Callable[[_F], _F]:
+    """Decorator: in bodies of jobs, calls of `today` whose arguments fit mean this function.
+
+    Args:
+        today: functions or classes of `oneflow`.
+        fits: decides by the arguments under their earlier names, where both meanings would take
+            them.
+    """
+
+    def remember(function: _F) -> _F:
+        for name in today:
+            _earlier[name] = _Earlier(function, fits)
+        return function
+
+    return remember
+
+
+def earlier_meaning(
+    today: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Callable[..., Any] | None:
+    """The function that the caller's caller meant by `today` in job functions' time.
+
+    None where it is what it is today: no job's body runs in this thread, or the arguments are
+    today's. This package's own calls are today's as well, a name behind the arguments apart.
+    """
+    if not is_in_job_body():
+        return None
+    unnamed = without_name(today, args)
+    earlier = _earlier.get(today)
+    if earlier is not None and not _is_own(sys._getframe(2)) and _fits(earlier, unnamed, kwargs):
+        return functools.partial(_call_with, earlier.function, unnamed)
+    return None if unnamed is args else functools.partial(_call_with, today, unnamed)
+
+
+def _call_with(function: Callable[..., Any], args: tuple[Any, ...], *_: Any, **kwargs: Any) -> Any:
+    """`function` of `args`, which take the place of the arguments by position."""
+    return function(*args, **kwargs)
+
+
+def _is_own(frame: FrameType) -> bool:
+    """True for a frame of this package."""
+    return frame.f_code.co_filename.startswith(PACKAGE)
+
+
+def _fits(earlier: _Earlier, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """True if the arguments of a call are those of an earlier function."""
+    try:
+        arguments = inspect.signature(earlier.function).bind(*args, **kwargs).arguments
+    except TypeError:
+        return False
+    return earlier.fits(arguments)
