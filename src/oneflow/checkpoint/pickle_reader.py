@@ -7,10 +7,13 @@ refused.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import pickletools
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from oneflow.checkpoint.load_errors import UnsafePickleError
@@ -52,16 +55,53 @@ _LITERALS = frozenset(
         "BINBYTES",
         "SHORT_BINBYTES",
         "BINBYTES8",
-        "STRING",
-        "BINSTRING",
-        "SHORT_BINSTRING",
         "BYTEARRAY8",
     )
 )
+# Texts of Python 2, which does not say in which encoding they are.
+_OLD_TEXTS = frozenset(("STRING", "BINSTRING", "SHORT_BINSTRING"))
+# Options of `pickle.Unpickler` for them.
+_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
+_TEXT_OPTIONS: ContextVar[Mapping[str, Any]] = ContextVar("text_options", default=_NO_OPTIONS)
 _STORES = frozenset(("PUT", "BINPUT", "LONG_BINPUT"))
 _MEMO_READS = frozenset(("GET", "BINGET", "LONG_BINGET"))
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 _IGNORED = frozenset(("PROTO", "FRAME"))
+
+
+@contextlib.contextmanager
+def reading_texts(**options: Any) -> Iterator[None]:
+    """Read texts that Python 2 pickled as ``pickle.Unpickler`` does with some options.
+
+    Args:
+        options: `encoding`, where ``"bytes"`` leaves them as they are, and `errors`.
+    """
+    token = _TEXT_OPTIONS.set(options)
+    try:
+        yield
+    finally:
+        _TEXT_OPTIONS.reset(token)
+
+
+def text_options() -> Mapping[str, Any]:
+    """Return the options of ``pickle.Unpickler`` for texts that Python 2 pickled."""
+    return _TEXT_OPTIONS.get()
+
+
+def _decoded(
+    text: str, encoding: str = "latin-1", errors: str = "strict", fix_imports: bool = True
+) -> str | bytes:
+    """Return a text whose bytes were read one by one, in the encoding that it has."""
+    content = text.encode("latin-1")
+    if encoding == "bytes":
+        return content
+    try:
+        return content.decode(encoding, errors)
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"a text that Python 2 wrote is not in {encoding}; give its encoding, such as "
+            f"`encoding='latin1'`, or 'bytes' ({error})"
+        ) from None
 
 
 class _BoundedFile:
@@ -132,6 +172,8 @@ class PickleReader:
         stack = self._stack
         if name in _LITERALS:
             stack.append(argument)
+        elif name in _OLD_TEXTS:
+            stack.append(_decoded(argument, **_TEXT_OPTIONS.get()))
         elif name in _STORES:
             self._memo[int(argument)] = stack[-1]
         elif name in _MEMO_READS:

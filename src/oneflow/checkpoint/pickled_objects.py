@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from oneflow.checkpoint.load_errors import UnsafePickleError
-from oneflow.checkpoint.pickle_reader import PickleReader
+from oneflow.checkpoint.pickle_reader import PickleReader, text_options
 from oneflow.checkpoint.torch_names import PYTORCH_NAMES, is_of_pytorch
 from oneflow.functional.shape.complex_parts import ComplexPart
 from oneflow.module.buffer import Buffer
@@ -278,4 +278,4 @@ def _unpickle(
     # A program's class is asked for each name before, and what it leaves to its base comes here.
     bases = (Names,) if unpickler_class is base else (unpickler_class, Names)
     members = {"persistent_load": lambda unpickler, reference: persistent(reference)}
-    return type("Unpickler", bases, members)(file).load()
+    return type("Unpickler", bases, members)(file, **text_options()).load()

@@ -20,6 +20,7 @@ import safetensors
 from oneflow.checkpoint.atomic_file import atomic_write
 from oneflow.checkpoint.load_errors import load_errors
 from oneflow.checkpoint.narrow_types import NARROW_TYPES
+from oneflow.checkpoint.streams import is_seekable
 
 FORMAT = "oneflow"
 _COMPLEX = "complex"
@@ -216,7 +217,7 @@ def read_content(file: BinaryIO, head: bytes) -> bytes:
         size = int(max(ends, default=0))
     except (ValueError, KeyError, TypeError, AttributeError, IndexError):
         return header
-    if not file.seekable():
+    if not is_seekable(file):
         return header + file.read(max(size, 0))
     # Read as one piece: joining two would take the memory twice.
     start = file.seek(-len(header), os.SEEK_CUR)

@@ -29,7 +29,7 @@ from oneflow.primitives.strides import is_row_major
 from oneflow.sparse.tensor import SparseTensor, rebuild as rebuild_sparse
 from oneflow.tensor.copied_memory import as_part, views_to
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import import_array
+from oneflow.tensor.transfer import import_array, wrap_numpy
 from oneflow.tensor.views import unwrap
 
 
@@ -61,7 +61,9 @@ class TorchStorage(Pending):
         public: the storage that a program has of it, if it has one already.
     """
 
-    def __init__(self, kind: DType, device: Device, content: bytes | None, numel: int) -> None:
+    def __init__(
+        self, kind: DType, device: Device, content: bytes | np.ndarray | None, numel: int
+    ) -> None:
         super().__init__()
         self.dtype = kind
         self.device = device
@@ -117,7 +119,7 @@ class _Cut:
         budget.take(self.numel * kind.itemsize)
         return np.empty(self.size, kind)
 
-    def array(self, content: bytes, budget: Budget) -> np.ndarray:
+    def array(self, content: bytes | np.ndarray, budget: Budget) -> np.ndarray:
         """The numbers.
 
         Raises:
@@ -132,10 +134,13 @@ class _Cut:
             return self.empty_array(budget)
         budget.take(math.prod(size) * dtype.itemsize)
         numbers = np.frombuffer(content, dtype.numpy, available)[offset:]
-        steps = [
-            step * dtype.itemsize if n > 1 else 0 for n, step in zip(size, stride, strict=True)
-        ]
-        array = np.lib.stride_tricks.as_strided(numbers, size, steps, writeable=False)
+        if is_row_major(size, stride):
+            array = numbers[: math.prod(size)].reshape(size)
+        else:
+            steps = [
+                step * dtype.itemsize if n > 1 else 0 for n, step in zip(size, stride, strict=True)
+            ]
+            array = np.lib.stride_tricks.as_strided(numbers, size, steps, writeable=False)
         array = dtype.widened(array) if isinstance(dtype, NarrowType) else array
         array = np.conj(array) if self.is_conjugate else array
         return np.negative(array) if self.is_negative else array
@@ -282,7 +287,7 @@ class TorchBuilder:
                 tensor = self._part(storage, cut)
             else:
                 numbers = cut.empty_array(self._budget) if array is None else array
-                tensor = import_array(numbers, None, self._restore_location(storage.device))
+                tensor = _imported(numbers, self._restore_location(storage.device))
             if array is None and not cut.is_plain:
                 self._unfilled.setdefault(id(storage), []).append((tensor, cut))
             return tensor.requires_grad_(bool(requires_grad))
@@ -307,7 +312,7 @@ class TorchBuilder:
         self._budget.take(storage.numel * storage.dtype.itemsize)
         if storage.content is None:
             return empty(storage.numel, dtype=storage.dtype, device=place)
-        return import_array(np.frombuffer(storage.content, storage.dtype.numpy), None, place)
+        return _imported(np.frombuffer(storage.content, storage.dtype.numpy), place)
 
     def finished(self, result: Any) -> Any:
         """Return an object with its tensors, when all storages have their contents."""
@@ -412,6 +417,20 @@ class TorchBuilder:
             return tensor
 
         return Pending(with_state)
+
+
+def _imported(numbers: np.ndarray, place: Any) -> Tensor:
+    """Return a tensor of numbers that nobody writes to: on the CPU, if it can be, in their memory.
+
+    It can be if the memory was read for them, and they are most of it.
+    """
+    owner = numbers
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    is_most = owner.nbytes <= 2 * numbers.nbytes and isinstance(numbers.base, np.ndarray)
+    if place == CPU and is_most and numbers.flags.c_contiguous:
+        return wrap_numpy(numbers)
+    return import_array(numbers, None, place)
 
 
 def _value(data: Any) -> Any:

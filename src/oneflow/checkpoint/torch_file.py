@@ -15,22 +15,32 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from oneflow.base.device import Device
 from oneflow.checkpoint.load_errors import UnsafePickleError, load_errors
 from oneflow.checkpoint.numpy_pickle import Budget
 from oneflow.checkpoint.pickle_reader import PickleReader
 from oneflow.checkpoint.pickled_objects import is_unpickled, read, trusted_module
+from oneflow.checkpoint.streams import is_seekable, leave_unread, read_into, read_rest
 from oneflow.checkpoint.torch_builder import (
     StorageType,
     TorchBuilder,
     TorchStorage,
     saved_device,
 )
+from oneflow.runtime.memory import empty_aligned
 
 HEAD_BYTES = 9
 _ZIP_HEAD, _PICKLE_HEAD = b"PK\x03\x04", b"\x80"
 # The last record of an archive, and the number that stands for those of more than 4 bytes in it.
 _END_HEAD, _END_BYTES, _LARGE = b"PK\x05\x06", 22, 0xFFFFFFFF
+# The length of the records before it that have larger numbers.
+_LARGE_END_BYTES = 56 + 20
+# The begin of an entry, and where in it the lengths of its name and of what follows are.
+_ENTRY_BYTES, _LENGTHS = 30, 26
+# Files of Python that reach any place at once.
+_IN_PLACE = io.BufferedReader | io.BufferedRandom | io.FileIO | io.BytesIO
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 LEGACY_PROTOCOL = 1001
 
@@ -51,17 +61,40 @@ def load_stream(file: BinaryIO, head: bytes, restore_location: Callable[[Device]
         head: the first bytes of the content.
         restore_location: returns the device for a saved device.
     """
-    if head.startswith(_ZIP_HEAD) or not file.seekable():
-        content = head + file.read()
-        end = _end_of_archive(content) if head.startswith(_ZIP_HEAD) else len(content)
-        if file.seekable():
-            file.seek(end - len(content), io.SEEK_CUR)
-        return load(io.BytesIO(content[:end]), "the data", restore_location)
-    start = file.seek(-len(head), io.SEEK_CUR)
-    end = file.seek(0, io.SEEK_END)
-    file.seek(start)
-    with _errors("the data"):
-        return _read_legacy(file, end, restore_location)
+    is_archive = head.startswith(_ZIP_HEAD)
+    if is_seekable(file):
+        start = file.seek(-len(head), io.SEEK_CUR)
+        end = file.seek(0, io.SEEK_END)
+        with _errors("the data"):
+            if not is_archive:
+                file.seek(start)
+                return _read_legacy(file, end, restore_location)
+            if _is_archive_to_the_end(file, start, end):
+                result = _read_archive(file, end - start, restore_location)
+                file.seek(end)
+                return result
+        file.seek(start + len(head))
+    content = read_rest(file, head)
+    end = _end_of_archive(content) if is_archive else len(content)
+    source = io.BytesIO(content[:end])
+    result = load(source, "the data", restore_location)
+    leave_unread(file, len(content) - (end if is_archive else source.tell()))
+    return result
+
+
+def _is_archive_to_the_end(file: BinaryIO, start: int, end: int) -> bool:
+    """Return whether one archive is all that a file holds from a place on.
+
+    Not asked of files that are unpacked while they are read: they begin anew for each step back.
+    """
+    if not isinstance(getattr(file, "file", file), _IN_PLACE):
+        return False
+    file.seek(max(start, end - _END_BYTES))
+    last = file.read(_END_BYTES)
+    if not last.startswith(_END_HEAD) or not last.endswith(b"\0\0"):
+        return False
+    with zipfile.ZipFile(file) as archive:
+        return min((entry.header_offset for entry in archive.infolist()), default=-1) == start
 
 
 def _end_of_archive(content: bytes) -> int:
@@ -69,8 +102,8 @@ def _end_of_archive(content: bytes) -> int:
     at = content.find(_END_HEAD)
     while at >= 0 and len(content) - at >= _END_BYTES:
         size, start, comment = struct.unpack_from("<IIH", content, at + 12)
-        # Sizes of large archives are in a record before it.
-        if start + size == at or _LARGE in (start, size):
+        # Sizes of large archives are in a record before it, which PyTorch always writes.
+        if start + size in (at, at - _LARGE_END_BYTES) or _LARGE in (start, size):
             return at + _END_BYTES + comment
         at = content.find(_END_HEAD, at + 1)
     return len(content)
@@ -114,7 +147,7 @@ def _read_archive(file: BinaryIO, size: int, restore_location: Callable) -> Any:
         def persistent(reference: Any) -> TorchStorage:
             key, storage = _named_storage(reference)
             if key not in storages:
-                storage.content = archive.read(f"{folder}data/{key}")
+                storage.content = _content(file, archive, f"{folder}data/{key}")
                 storage.numel = len(storage.content) // storage.dtype.itemsize
                 storages[key] = storage
             return storages[key]
@@ -174,6 +207,23 @@ def _with_storages(builder: TorchBuilder, persistent: Callable[[Any], Any]) -> C
     return find
 
 
+def _content(file: BinaryIO, archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    """Return the bytes of an entry, read into memory that a tensor can keep.
+
+    As in PyTorch, the check sums of tensors are not compared: that takes longer than to read them.
+    """
+    entry = archive.getinfo(name)
+    file.seek(entry.header_offset)
+    header = file.read(_ENTRY_BYTES)
+    if not header.startswith(_ZIP_HEAD):
+        raise ValueError(f"`{name}` is not where the archive says")
+    # The lengths of the name and of what follows it, which may not be those of the archive's list.
+    file.seek(sum(struct.unpack_from("<HH", header, _LENGTHS)), io.SEEK_CUR)
+    memory = empty_aligned((entry.file_size,), np.dtype(np.uint8))
+    read_into(file, memory)
+    return memory
+
+
 def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
     """Make sure that the contents of an archive are no larger than the archive."""
     contents = archive.infolist()
@@ -196,7 +246,7 @@ def _read_legacy(file: BinaryIO, end: int, restore_location: Callable) -> Any:
     storages: dict[str, TorchStorage] = {}
 
     def persistent(reference: Any) -> TorchStorage | type:
-        if reference[0] == "module":
+        if reference[0] in ("module", b"module"):
             return reference[1]
         *reference, view = reference
         if view is not None:
@@ -212,6 +262,7 @@ def _read_legacy(file: BinaryIO, end: int, restore_location: Callable) -> Any:
 
     def fill(builder: TorchBuilder) -> None:
         for key in reader.read():
+            key = key.decode("ascii") if isinstance(key, bytes) else key
             storage, count = storages[key], int.from_bytes(file.read(8), "little")
             length = count * storage.dtype.itemsize
             if length > end - file.tell():
@@ -223,7 +274,10 @@ def _read_legacy(file: BinaryIO, end: int, restore_location: Callable) -> Any:
 
 def _named_storage(reference: Any) -> tuple[str, TorchStorage]:
     """Return the key and the storage, without its content, that a pickle refers to."""
-    what, kind, key, location, numel = reference
+    # Texts of Python 2 may be read as bytes.
+    what, kind, key, location, numel = [
+        part.decode("ascii") if isinstance(part, bytes) else part for part in reference
+    ]
     if what != "storage" or not isinstance(kind, StorageType) or not isinstance(key, str):
         raise ValueError("it refers to something that is no storage")
     if type(numel) is not int or numel < 0:

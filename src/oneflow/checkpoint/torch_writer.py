@@ -25,7 +25,7 @@ _ALIGNMENT = 64
 # The length of an entry's header in an archive, without its name; of an extra field, and of the
 # one that entries from 4 GiB on have.
 _HEADER, _FIELD, _LARGE_FIELD = 30, 4, 20
-_VERSION = b"3\n"
+ARCHIVE_VERSION = b"3\n"
 # The calls of Python's pickler for one of the pickler in C, and some for its reducers.
 _CALLS = 8
 _RECURSION = threading.RLock()
@@ -160,17 +160,19 @@ def _write_archive(
         first["byteorder"] = sys.byteorder.encode()
     # Files of the same content are the same.
     identity = int.from_bytes(hashlib.sha256(pickled).digest()[:16], "little")
-    output: Any = _Output(file)
+    output: Any = ArchiveOutput(file)
     with zipfile.ZipFile(output, "w") as archive:
         for name, content in first.items():
-            _add(archive, f"{folder}/{name}", memoryview(content))
+            add_entry(archive, f"{folder}/{name}", memoryview(content))
         for storage in storages.all():
-            _add(archive, f"{folder}/data/{storage.key}", storage.content())
-        _add(archive, f"{folder}/version", memoryview(_VERSION))
-        _add(archive, f"{folder}/.data/serialization_id", memoryview(f"{identity:040}".encode()))
+            add_entry(archive, f"{folder}/data/{storage.key}", storage.content())
+        add_entry(archive, f"{folder}/version", memoryview(ARCHIVE_VERSION))
+        add_entry(
+            archive, f"{folder}/.data/serialization_id", memoryview(f"{identity:040}".encode())
+        )
 
 
-class _Output:
+class ArchiveOutput:
     """A file that is written from a place on, which may be no more than written.
 
     Addresses in an archive count from there, as it has no place of its own to tell.
@@ -191,7 +193,7 @@ class _Output:
         """Nothing waits here."""
 
 
-def _add(archive: zipfile.ZipFile, name: str, content: memoryview) -> None:
+def add_entry(archive: zipfile.ZipFile, name: str, content: memoryview) -> None:
     """Add an entry whose content lies at a multiple of `_ALIGNMENT`."""
     entry = zipfile.ZipInfo(name)
     entry.file_size = content.nbytes
@@ -216,7 +218,7 @@ def _write_legacy(file: BinaryIO, pickled: bytes, storages: SavedStorages, proto
         pickle.dump(head, content, protocol)
     content.write(pickled)
     pickle.dump([storage.key for storage in ordered], content, protocol)
-    output = _Output(file)
+    output = ArchiveOutput(file)
     output.write(content.getvalue())
     for storage in ordered:
         output.write(storage.numel.to_bytes(8, "little"))

@@ -7,6 +7,10 @@ compiled or traced, which is so, and what cannot act raises an error that says w
 
 from oneflow import segment_reduce as _segment_reduce
 from oneflow.mock_torch.pytorch import __config__ as __config__
+from oneflow.mock_torch.pytorch.archives import (
+    PyTorchFileReader as PyTorchFileReader,
+    PyTorchFileWriter as PyTorchFileWriter,
+)
 from oneflow.mock_torch.pytorch.creation import (
     as_tensor as as_tensor,
     range_ as range,
@@ -18,7 +22,6 @@ from oneflow.mock_torch.pytorch.jit import (
     ScriptFunction as ScriptFunction,
     ScriptModule as ScriptModule,
 )
-from oneflow.mock_torch.pytorch.readers import PyTorchFileReader as PyTorchFileReader
 from oneflow.mock_torch.pytorch.serialization import load as load, save as save
 from oneflow.mock_torch.pytorch.top_level import (
     DeviceObjType as DeviceObjType,
@@ -32,6 +35,7 @@ from oneflow.mock_torch.pytorch.top_level import (
     _assert_async as _assert_async,
     _check as _check,
     allclose as allclose,
+    chalf as chalf,
     compile as compile,
     complex32 as complex32,
     float8_e4m3fn as float8_e4m3fn,
@@ -50,6 +54,7 @@ __all__ = [
     "DeviceObjType",
     "Future",
     "PyTorchFileReader",
+    "PyTorchFileWriter",
     "ScriptFunction",
     "ScriptModule",
     "Stream",
@@ -64,6 +69,7 @@ __all__ = [
     "_segment_reduce",
     "allclose",
     "as_tensor",
+    "chalf",
     "compile",
     "complex32",
     "device",

@@ -12,9 +12,19 @@ from typing import IO, Any
 
 import oneflow as flow
 from oneflow.checkpoint import torch_writer
+from oneflow.checkpoint.numpy_pickle import Budget
+from oneflow.checkpoint.pickle_reader import reading_texts
 from oneflow.checkpoint.pickled_objects import SAFE_GLOBALS
 from oneflow.checkpoint.serialization import PROGRAM_STORE
+from oneflow.checkpoint.torch_builder import TorchBuilder
 from oneflow.checkpoint.torch_pickler import GlobalTensorError
+from oneflow.mock_torch.pytorch.archives import (
+    PyTorchFileReader,
+    PyTorchFileWriter,
+    is_archive,
+    names_in,
+    opened,
+)
 from oneflow.mock_torch.pytorch_names import names_of
 
 DEFAULT_PROTOCOL = 2
@@ -22,6 +32,7 @@ FileLike = str | os.PathLike[str] | IO[bytes]
 FILE_LIKE = FileLike
 MapLocation = Callable[[Any, str], Any] | dict[str, str] | Any
 MAP_LOCATION = MapLocation
+_OF_UNPICKLER = frozenset(("encoding", "errors", "fix_imports", "buffers"))
 
 
 def save(
@@ -88,7 +99,7 @@ def _target_of(f: Any) -> Any:
         if not target.parent.is_dir():
             raise RuntimeError(f"Parent directory {target.parent} does not exist.")
         return target
-    if not callable(getattr(f, "write", None)):
+    if not hasattr(f, "write"):
         raise AttributeError(
             "expected 'f' to be string, path, or a file-like object with a 'write' attribute, got "
             f"{type(f).__name__}"
@@ -114,10 +125,13 @@ def load(
         pickle_module: given, the file is trusted, and this module reads its pickles.
         weights_only: False trusts the file: objects that are pickled in it are made, which runs
             whatever it says.
-        mmap: accepted; large files are always mapped.
-        pickle_load_args: accepted.
+        mmap: accepted; changes nothing.
+        pickle_load_args: of ``pickle.Unpickler``: `encoding` (default: UTF-8) and `errors` say how
+            texts are read that Python 2 wrote, ``encoding="bytes"`` leaves them as they are;
+            `fix_imports`.
 
     Raises:
+        AttributeError: `f` is an object that cannot `seek` or `tell`.
         RuntimeError: the file is damaged, or holds objects and is not trusted; or a
             `pickle_module` is given for a file that is not.
     """
@@ -126,12 +140,21 @@ def load(
             "`pickle_module` reads only files that are trusted: give it without `weights_only`, or "
             "with `weights_only=False`"
         )
+    if not isinstance(f, str | os.PathLike) and not (hasattr(f, "seek") and hasattr(f, "tell")):
+        raise AttributeError(
+            f"{type(f).__name__} cannot `seek` and `tell`. You can only torch.load from a file "
+            "that is seekable. Please pre-load the data into a buffer like io.BytesIO and try to "
+            "load from it instead."
+        )
+    if unknown := set(pickle_load_args) - _OF_UNPICKLER:
+        raise TypeError(f"load() got an unexpected keyword argument {min(unknown)!r}")
     trusted = weights_only is False or (weights_only is None and pickle_module is not None)
     if callable(map_location) and not isinstance(map_location, flow.device):
         map_location = _of_saved_device(map_location)
-    return flow.load(
-        f, map_location=map_location, weights_only=not trusted, pickle_module=pickle_module
-    )
+    with reading_texts(**{"encoding": "utf-8", **pickle_load_args}):
+        return flow.load(
+            f, map_location=map_location, weights_only=not trusted, pickle_module=pickle_module
+        )
 
 
 class _StorageOnCPU:
@@ -215,6 +238,47 @@ def safe_globals(safe_globals: Globals) -> Iterator[None]:
         SAFE_GLOBALS.update(before)
 
 
+def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
+    """Return the classes and functions that a file names and that nobody has declared safe.
+
+    Nothing of the file is run.
+
+    Args:
+        f: a file that `save` wrote: its name, or the open file.
+
+    Raises:
+        ValueError: it is no such file.
+
+    Example:
+        >>> import argparse, io
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        >>> file = io.BytesIO()
+        >>> torch.save([torch.ones(2), argparse.Action], file)
+        >>> _ = file.seek(0)
+        >>> torch.serialization.get_unsafe_globals_in_checkpoint(file)
+        ['argparse.Action']
+    """
+    with opened(f) as file:
+        if not _is_zipfile(file):
+            raise ValueError("Expected input to be a checkpoint returned by torch.save")
+        with _open_zipfile_reader(file) as archive:
+            if archive.has_record("constants.pkl"):
+                raise ValueError(
+                    "Expected input to be a checkpoint returned by torch.save but got a "
+                    "torchscript checkpoint"
+                )
+            named = names_in(archive.get_record("data.pkl"))
+    plain = TorchBuilder(lambda device: device, Budget(0)).table()
+    safe = {".".join(name) for name in (*plain, *SAFE_GLOBALS)}
+    return sorted({".".join(name) for name in named} - safe)
+
+
+_is_zipfile = is_archive
+_open_zipfile_reader = PyTorchFileReader
+_open_zipfile_writer = PyTorchFileWriter
+
 __all__ = [
     "DEFAULT_PROTOCOL",
     "FILE_LIKE",
@@ -224,6 +288,7 @@ __all__ = [
     "add_safe_globals",
     "clear_safe_globals",
     "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
     "load",
     "safe_globals",
     "save",

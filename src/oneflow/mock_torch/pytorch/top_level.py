@@ -33,6 +33,7 @@ from oneflow.mock_torch.pytorch.torch_version import __version__ as __version__
 from oneflow.tensor.subclasses import call_torch_function, has_override
 
 DeviceObjType = Device
+chalf = complex32
 
 # Programs ask tensors whether they are stored so.
 sparse_bsr, sparse_bsc, jagged = Layout.sparse_bsr, Layout.sparse_bsc, Layout.jagged
