@@ -58,8 +58,12 @@ class Recorder:
         """Keep the outcome of a test."""
         if report.passed and report.when != "call":
             return
+        if isinstance(report, pytest.SubtestReport) and not report.failed:
+            # The test that it is a part of goes on.
+            return
         outcome = FAILED if report.failed else SKIPPED if report.skipped else PASSED
-        self._results.add(Result(report.nodeid, outcome, report.longreprtext[-_MESSAGE_LENGTH:]))
+        message = report.longreprtext[-_MESSAGE_LENGTH:]
+        self._results.add(Result(report.nodeid, outcome, message, report.duration))
 
 
 def main(framework: str, name: str, cache: Path) -> None:

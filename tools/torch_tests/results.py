@@ -17,11 +17,13 @@ class Result:
         test: the name of its class and its own.
         outcome: one of the words above; what has started and not ended is the process' last test.
         message: the reason, or the type of the exception and the first lines of its text.
+        seconds: how long it took, where that is measured.
     """
 
     test: str
     outcome: str
     message: str = ""
+    seconds: float = 0.0
 
 
 class Results:

@@ -3,148 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from oneflow.autograd.forward_mode import adjoint
+from oneflow.autograd.function_context import FunctionCtx
 from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
-from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad, tangent_passes
-from oneflow.differentiation.node import SECOND_BACKWARD, Node, modified_error
-from oneflow.differentiation.saved import Packed, packed
+from oneflow.differentiation.node import Node
 from oneflow.program.value import Value
 from oneflow.tensor.call import view_of_all, wrap
+from oneflow.tensor.composed import ComposedTensor, composed_form, elements_of, in_form
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap, write
-
-
-class FunctionCtx:
-    """The context of one call of a `Function`, shared by `forward` and `backward`.
-
-    Attributes:
-        needs_input_grad: per argument of `forward`, whether its gradient is wanted.
-    """
-
-    def __init__(self, needs_input_grad: tuple[bool, ...] = ()) -> None:
-        self.needs_input_grad = needs_input_grad
-        self.materialize_grads = True
-        self._to_save: tuple = ()
-        self._to_save_for_forward: tuple = ()
-        self._dirty: tuple = ()
-        self._without_gradient: tuple = ()
-        self._saved: list | None = []
-        self._saved_for_forward: list | None = []
-        self._in_jvp = False
-        self._node: FunctionNode | None = None
-        self._grads: Sequence = ()
-
-    def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for `backward`: arguments, results or others.
-
-        Raises:
-            TypeError: something that is neither a tensor nor None.
-        """
-        _check_tensors("save_for_backward", tensors)
-        self._to_save = tensors
-
-    def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for `jvp`, which reads them as `saved_tensors`.
-
-        Raises:
-            TypeError: something that is neither a tensor nor None.
-        """
-        _check_tensors("save_for_forward", tensors)
-        self._to_save_for_forward = tensors
-
-    def mark_dirty(self, *tensors: Tensor) -> None:
-        """Say that `forward` changed these arguments in place; it must return them."""
-        self._dirty = tensors
-
-    def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Say that no gradient flows through these results."""
-        self._without_gradient = tensors
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Give `backward` zeros (the default) or None where no gradient arrived."""
-        self.materialize_grads = value
-
-    @property
-    def saved_tensors(self) -> tuple[Tensor, ...]:
-        """The tensors saved for backward, in `jvp` those for that, and None in the place of one.
-
-        Raises:
-            RuntimeError: it has been freed, or written to since.
-        """
-        is_for_forward = self._in_jvp and self._saved_for_forward != []
-        saved = self._saved_for_forward if is_for_forward else self._saved
-        if saved is None:
-            raise RuntimeError(SECOND_BACKWARD)
-        tensors = [None if tensor is None else tensor.restore(self) for tensor in saved]
-        return tuple(cast(list[Tensor], tensors))
-
-    saved_variables = saved_tensors
-
-    def _save(self, outputs: Sequence[Any]) -> None:
-        """Save the collected tensors; results are saved without their history."""
-        positions = {id(output): index for index, output in enumerate(outputs)}
-
-        def pack(tensors: Iterable[Tensor | None]) -> list[_Saved | None]:
-            return [
-                None if tensor is None else _Saved(tensor, positions.get(id(tensor)))
-                for tensor in tensors
-            ]
-
-        self._saved, self._to_save = pack(self._to_save), ()
-        self._saved_for_forward = pack(self._to_save_for_forward)
-        self._to_save_for_forward = ()
-
-    def _release(self) -> None:
-        """Release the saved tensors."""
-        if self._saved:
-            self._saved = None
-        if self._saved_for_forward:
-            self._saved_for_forward = None
-
-
-def _check_tensors(method: str, arguments: Sequence[Any]) -> None:
-    """Check the tensors to save.
-
-    Raises:
-        TypeError: something is neither a tensor nor None.
-    """
-    for position, tensor in enumerate(arguments):
-        if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"{method} can only save variables, but argument {position} is of type "
-                f"{type(tensor).__name__}; keep other things as attributes of `ctx`"
-            )
-
-
-class _Saved:
-    """One tensor saved by a context. For a result: its value and which one it is."""
-
-    __slots__ = ("_kept", "_output", "_tensor")
-
-    def __init__(self, tensor: Tensor, output: int | None) -> None:
-        value = unwrap(tensor) if output is None else unwrap(tensor).alias()
-        self._kept = packed(value)
-        self._output = output
-        self._tensor = tensor if output is None and self._kept is value else None
-
-    def restore(self, context: FunctionCtx) -> Tensor:
-        """The tensor, as it was."""
-        tensor, node = self._kept, context._node
-        if type(tensor) is Packed:
-            tensor = tensor.unpack(context._grads)
-        elif tensor.stale or (self._output is not None and node is not None and node.stale_outputs):
-            raise modified_error(tensor.spec, node.name() if node is not None else "backward")
-        if self._tensor is not None and self._tensor._value is tensor:
-            return self._tensor
-        if self._output is not None and node is not None:
-            tensor = tensor.alias()
-            tensor.node, tensor.output_index = node, self._output
-        return wrap(tensor)
 
 
 class FunctionNode(Node):
@@ -152,7 +24,9 @@ class FunctionNode(Node):
 
     __slots__ = (
         "_context",
+        "_forms",
         "_function",
+        "_input_forms",
         "_input_specs",
         "_positions",
         "_results",
@@ -163,17 +37,22 @@ class FunctionNode(Node):
         self,
         function: type[Function],
         context: FunctionCtx,
-        inputs: Sequence[tuple[int, Value]],
+        tracked: Sequence[tuple[int, Value]],
+        inputs: Sequence[Any],
         outputs: Sequence[Any],
-        input_specs: tuple[TensorSpec | None, ...],
     ) -> None:
-        tensors = [output for output in outputs if isinstance(output, Tensor)]
-        edges = tuple((value.node, value.output_index) for _, value in inputs)
+        tensors = [elements_of(output) for output in outputs if isinstance(output, Tensor)]
+        edges = tuple((value.node, value.output_index) for _, value in tracked)
         super().__init__(edges, tuple(tensor._value.spec for tensor in tensors))
         self._results = tuple(isinstance(output, Tensor) for output in outputs)
+        # Gradients of elements have their places by these.
+        self._forms = tuple(map(composed_form, outputs))
+        self._input_forms = tuple(composed_form(inputs[position]) for position, _ in tracked)
         self._function, self._context = function, context
-        self._positions = tuple(position for position, _ in inputs)
-        self._input_specs = input_specs
+        self._positions = tuple(position for position, _ in tracked)
+        self._input_specs = tuple(
+            unwrap(elements_of(x)).spec if isinstance(x, Tensor) else None for x in inputs
+        )
         self.materialize_grads = context.materialize_grads
 
     def apply(self, grads: list[Any]) -> list[Any]:
@@ -184,7 +63,10 @@ class FunctionNode(Node):
             # Results that are no tensors have a place among the gradients, too.
             rest = iter(grads)
             tensor_grads = [next(rest) if is_tensor else None for is_tensor in self._results]
-            wrapped_grads = [None if grad is None else wrap(grad) for grad in tensor_grads]
+            wrapped_grads = [
+                None if grad is None else in_form(form, wrap(grad))
+                for form, grad in zip(self._forms, tensor_grads, strict=True)
+            ]
             context._in_jvp = MODE.tangents and self._function.jvp is not Function.jvp
             with tangent_passes(False):  # those that users run in these methods are their own
                 if context._in_jvp:
@@ -204,16 +86,20 @@ class FunctionNode(Node):
                 f"(expected {count}, got {len(results)})"
             )
         values: list[Value | None] = []
-        for position, (node, index) in zip(self._positions, self.edges, strict=True):
+        places = zip(self._positions, self._input_forms, self.edges, strict=True)
+        for position, form, (node, index) in places:
             grad = results[position]
             if grad is not None and not isinstance(grad, Tensor):
                 raise TypeError(
                     f"function {self.name()} returned at index {position} a "
                     f"{type(grad).__name__}; expected a Tensor or None"
                 )
-            values.append(None if grad is None else unwrap(grad))
             if grad is None:
+                values.append(None)
                 continue
+            grad = grad if form is None else form.gradient_of_elements(grad)
+            grad = grad.to_dense() if isinstance(grad, ComposedTensor) else grad
+            values.append(unwrap(grad))
             if grad.is_complex() and not node.out_specs[index].dtype.is_complex:
                 raise RuntimeError(
                     f"Function {self.name()} returned at index {position} a gradient of "
@@ -349,7 +235,7 @@ class Function:
 
 def _run(function: type[Function], inputs: tuple, attributes: dict[str, Any]) -> Any:
     """Call a function's `forward` and give its results their place in the autograd graph."""
-    values = [unwrap(value) if isinstance(value, Tensor) else None for value in inputs]
+    values = [unwrap(elements_of(x)) if isinstance(x, Tensor) else None for x in inputs]
     tracked = [
         (position, value)
         for position, value in enumerate(values)
@@ -415,8 +301,7 @@ def _record(
     outputs: list[Any],
 ) -> list[Any]:
     """The results with a node that will run `backward`."""
-    specs = tuple(unwrap(x).spec if isinstance(x, Tensor) else None for x in inputs)
-    node = function._backward_cls(function, context, tracked, outputs, specs)
+    node = function._backward_cls(function, context, tracked, inputs, outputs)
     context._save([output for output in outputs if isinstance(output, Tensor)])
     results, index = [], -1
     for position, output in enumerate(outputs):
@@ -428,7 +313,7 @@ def _record(
             first = next(at for at, before in enumerate(outputs) if before is output)
             results.append(results[first])
             continue
-        value = unwrap(output).alias()
+        value = unwrap(elements_of(output)).alias()
         dtype = value.spec.dtype
         differentiable = dtype.is_floating_point or dtype.is_complex
         if differentiable and not _contains(output, context._without_gradient):
@@ -439,6 +324,8 @@ def _record(
 
 def _result(output: Tensor, value: Value, inputs: tuple, context: FunctionCtx) -> Tensor:
     """The tensor that a caller gets for one result; `value` is the result with its history."""
+    if isinstance(output, ComposedTensor):
+        return output.with_values(wrap(value))
     if not _contains(output, context._dirty):
         result = wrap(value)
         return view_of_all(result, output) if _contains(output, inputs) else result

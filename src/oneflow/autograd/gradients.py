@@ -18,7 +18,7 @@ from oneflow.primitives.operators.creation import ones
 from oneflow.primitives.operators.shape import zeros_of
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
-from oneflow.tensor.composed import ComposedTensor
+from oneflow.tensor.composed import ComposedTensor, elements_of
 from oneflow.tensor.methods import attach_method
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
@@ -86,7 +86,7 @@ def _elements(tensors: Any) -> Any:
     """Tensors, with composed tensors replaced by the tensors of their elements."""
     if isinstance(tensors, Sequence):
         return [_elements(tensor) for tensor in tensors]
-    return tensors._elements if isinstance(tensors, ComposedTensor) else tensors
+    return elements_of(tensors)
 
 
 def _initial_gradient(output: Tensor, gradient: Tensor | None, index: int) -> Value:

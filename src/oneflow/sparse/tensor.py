@@ -203,6 +203,18 @@ class SparseTensor(ComposedTensor):
         size = Size((*self.shape[: self.sparse_dim()], *values.shape[1:]))
         return sparse(replace(self._parts, index=index, values=values, size=size))
 
+    def gradient_of_elements(self, gradient: Tensor) -> Tensor:
+        """Return the gradient of the values, of one with all elements or at the same positions.
+
+        Positions of another sparse gradient that this tensor has not are left out.
+        """
+        if isinstance(gradient, SparseTensor):
+            ours, theirs = self._parts, gradient._parts
+            if tuple(map(id, ours.index)) == tuple(map(id, theirs.index)):
+                return gradient._elements
+            gradient = gradient.to_dense()
+        return gradient[tuple(coordinates(self))]
+
     # --- copies
 
     def __copy__(self) -> SparseTensor:

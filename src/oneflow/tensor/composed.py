@@ -37,6 +37,10 @@ class ComposedTensor(Tensor):
         """Return a tensor of other values in the same places."""
         raise NotImplementedError
 
+    def gradient_of_elements(self, gradient: Tensor) -> Tensor:
+        """Return the gradient of the tensor of values of one of this tensor."""
+        return elements_of(gradient)
+
     @property
     def dtype(self) -> DType:
         """Type of the values."""
@@ -112,3 +116,18 @@ class ComposedTensor(Tensor):
     @_grad.setter
     def _grad(self, grad: Tensor | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         self._elements._grad = grad
+
+
+def elements_of(tensor: Tensor) -> Tensor:
+    """Return the tensor of the values of a composed tensor; others are their own."""
+    return tensor._elements if isinstance(tensor, ComposedTensor) else tensor
+
+
+def composed_form(tensor: Any) -> ComposedTensor | None:
+    """Return what says where values are placed, without their history; None of other tensors."""
+    return tensor.detach() if isinstance(tensor, ComposedTensor) else None
+
+
+def in_form(form: ComposedTensor | None, values: Tensor) -> Tensor:
+    """Return the tensor of values that are placed as those of `form`; without one themselves."""
+    return values if form is None else form.with_values(values)

@@ -8,6 +8,7 @@ from typing import Any
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype, set_default_dtype
 from oneflow.base.flags import refusing_texts
+from oneflow.base.layout import Layout
 from oneflow.base.placement import Placement, parse_device
 from oneflow.base.sbp import SbpLike
 from oneflow.base.shape import Size
@@ -111,6 +112,7 @@ class _TypedConstructor(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         return (
             isinstance(instance, Tensor)
+            and instance.layout is Layout.strided
             and instance.dtype is cls.dtype
             and instance.device.type == cls.device_type
         )

@@ -285,15 +285,15 @@ def type_(self: Tensor, dtype: DType | type | str | None = None, non_blocking: b
         >>> flow.ones(2).type()
         'oneflow.FloatTensor'
     """
-    prefix = "" if self.device.type == "cpu" else f"{self.device.type}."
     if dtype is None:
-        return f"{program_name()}.{prefix}{_TYPE_NAMES.get(self.dtype, self.dtype.name)}"
-    if isinstance(dtype, DType) or dtype in (bool, int, float, complex):
-        return cast(self, as_dtype(dtype))
-    name = getattr(dtype, "__name__", str(dtype)).rpartition(".")[2]
-    if name not in TENSOR_TYPES:
-        raise ValueError(f"invalid type: '{dtype}'{did_you_mean(name, TENSOR_TYPES)}")
-    return cast(self, TENSOR_TYPES[name])
+        name = _TYPE_NAMES.get(self.dtype, self.dtype.name)
+        parts = (program_name(), self.device.type, self.layout.name.removesuffix("_coo"), name)
+        return ".".join(part for part in parts if part not in ("cpu", "strided"))
+    if not (isinstance(dtype, DType) or dtype in (bool, int, float, complex)):
+        if (name := getattr(dtype, "__name__", str(dtype)).rpartition(".")[2]) not in TENSOR_TYPES:
+            raise ValueError(f"invalid type: '{dtype}'{did_you_mean(name, TENSOR_TYPES)}")
+        dtype = TENSOR_TYPES[name]
+    return self.to(as_dtype(dtype))
 
 
 @function(method=False)

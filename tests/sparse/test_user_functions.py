@@ -1,0 +1,107 @@
+"""Sparse tensors as arguments, results and saved tensors of `autograd.Function`, beside PyTorch."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import oneflow as flow
+
+# PyTorch says that its sparse tensors are young.
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse")
+
+INDEX = [[0, 1, 1], [2, 0, 2]]
+
+
+def sparse_of(library, *, requires_grad=False, layout="sparse_coo"):
+    x = library.sparse_coo_tensor(INDEX, [3.0, 4.0, 5.0], (2, 3)).coalesce()
+    x = x if layout == "sparse_coo" else x.to_sparse_csr()
+    return x.detach().requires_grad_(requires_grad)
+
+
+def product(library, *, sparse_gradient=False):
+    """The product with a dense matrix, as GPyTorch writes it."""
+
+    class Product(library.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, dense):
+            ctx.save_for_backward(x, dense)
+            return x.to_dense() @ dense
+
+        @staticmethod
+        def backward(ctx, grad):
+            x, dense = ctx.saved_tensors
+            assert x.is_sparse or x.layout is library.sparse_csr
+            wide = grad @ dense.t()
+            if sparse_gradient:
+                # Also where `x` is nothing; not in its order.
+                wide = wide.to_sparse()
+            return wide if ctx.needs_input_grad[0] else None, x.to_dense().t() @ grad
+
+    return Product
+
+
+def doubled(library):
+    class Doubled(library.autograd.Function):
+        @staticmethod
+        def forward(ctx, values):
+            return library.sparse_coo_tensor(INDEX, 2 * values, (2, 3))
+
+        @staticmethod
+        def backward(ctx, grad):
+            at = library.tensor(INDEX)
+            return 2 * grad.to_dense()[at[0], at[1]]
+
+    return Doubled
+
+
+def gradients(library, case):
+    dense = library.arange(6.0).reshape(3, 2).requires_grad_()
+    layout = "sparse_csr" if "csr" in case else "sparse_coo"
+    x = sparse_of(library, requires_grad="constant" not in case, layout=layout)
+    y = product(library, sparse_gradient="sparse gradient" in case).apply(x, dense)
+    (y * library.arange(4.0).reshape(2, 2)).sum().backward()
+    of_sparse = None if x.grad is None else x.grad.to_dense()
+    return y, dense.grad, of_sparse
+
+
+@pytest.mark.parametrize("case", ["constant", "constant csr", "dense gradient", "sparse gradient"])
+def test_sparse_arguments(case):
+    theirs, ours = gradients(torch, case), gradients(flow, case)
+    # PyTorch keeps the gradient at all positions, here it is that of the values.
+    mask = sparse_of(torch).to_dense() != 0
+    expected = [*theirs[:2], None if theirs[2] is None else theirs[2] * mask]
+    for their, our in zip(expected, ours, strict=True):
+        assert (their is None) == (our is None)
+        if their is not None:
+            assert their.tolist() == our.tolist()
+
+
+def test_sparse_results():
+    def run(library):
+        values = library.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        y = doubled(library).apply(values)
+        assert y.is_sparse
+        assert y.requires_grad
+        (y.to_dense() * library.arange(6.0).reshape(2, 3)).sum().backward()
+        return y.detach().to_dense().tolist(), values.grad.tolist()
+
+    assert run(flow) == run(torch)
+
+
+def test_sparse_gradients_of_dense_arguments():
+    def run(library):
+        class Row(library.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x[1] * 3
+
+            @staticmethod
+            def backward(ctx, grad):
+                return library.sparse_coo_tensor([[1]], 3 * grad[None], (4, 2))
+
+        x = library.ones(4, 2, requires_grad=True)
+        Row.apply(x).sum().backward()
+        return x.grad.to_dense().tolist()
+
+    assert run(flow) == run(torch)
