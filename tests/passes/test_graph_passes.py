@@ -9,18 +9,18 @@ from oneflow.program.verifier import verify
 from tests.graph.helpers import TrainGraph
 
 LOOKED_UP = """\
-  %17: int64[3], %18: float32[3,2] = gradient_of_rows(%13, %0, count=5, paddings=(-1,))
-  %19: float32[5,2] = sgd_update_of_rows(%1, %17, %18, %16, states=0)
-  %20: float32[1,2] = sgd_update(%2, %14, %16, states=0)
-  return %19, %20, %10
+  %16: int64[3], %17: float32[3,2] = gradient_of_rows(%12, %0, count=5, paddings=(-1,))
+  %18: float32[5,2] = sgd_update_of_rows(%1, %16, %17, %15, states=0)
+  %19: float32[1,2] = sgd_update(%2, %13, %15, states=0)
+  return %18, %19, %9
 }"""
 # Unscaled, checked, clipped and perhaps skipped: no line is about the whole table.
 GUARDED = """\
-  %34: int64[3], %35: float32[3,2] = gradient_of_rows(%31, %0, count=5, paddings=(-1,))
-  %36: bool[], %37: float32[3,2], %38: float32[1,2] = unscale(%3, %35, %32)
-  %40: float32[], %41: float32[3,2], %42: float32[1,2] = clip_norm($6, %37, %38, order=2.0)
-  %57: int64[3] = rows_unless(%36, %34, count=5)
-  %58: float32[5,2] = sgd_update_of_rows(%1, %57, %41, %56, states=0)
+  %33: int64[3], %34: float32[3,2] = gradient_of_rows(%30, %0, count=5, paddings=(-1,))
+  %35: bool[], %36: float32[3,2], %37: float32[1,2] = unscale(%3, %34, %31)
+  %39: float32[], %40: float32[3,2], %41: float32[1,2] = clip_norm($6, %36, %37, order=2.0)
+  %56: int64[3] = rows_unless(%35, %33, count=5)
+  %57: float32[5,2] = sgd_update_of_rows(%1, %56, %40, %55, states=0)
 """
 
 
@@ -48,7 +48,7 @@ def test_sparse_updates(monkeypatch):
     seen = passes_seen(graph, monkeypatch, flow.tensor([1, 1, 4]))
     texts = {name: (before, after) for name, before, after in seen}
     before, after = texts["sparse_updates"]
-    assert "%17: float32[5,2], %18: float32[1,2] = sgd_update(%1, %15, %2, %14, %16" in before
+    assert "%16: float32[5,2], %17: float32[1,2] = sgd_update(%1, %14, %2, %13, %15" in before
     assert after.endswith(LOOKED_UP)
     # The dense gradient is dropped by the next pass.
     before, after = texts["dead_code"]

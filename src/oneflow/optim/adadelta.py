@@ -67,6 +67,5 @@ class Adadelta(Optimizer):
             rho=group["rho"],
             fresh=1 - group["rho"],
             eps=group["eps"],
-            decay=group["weight_decay"],
-            sign=-1.0 if group["maximize"] else 1.0,
+            decay=self._penalty(group),
         )

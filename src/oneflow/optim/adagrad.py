@@ -70,6 +70,5 @@ class Adagrad(Optimizer):
         return AdagradNumbers(
             lr=group["lr"] / (1 + (state["step"] - 1) * group["lr_decay"]),
             eps=group["eps"],
-            decay=group["weight_decay"],
-            sign=-1.0 if group["maximize"] else 1.0,
+            decay=self._penalty(group),
         )

@@ -73,6 +73,9 @@ class Adam(Optimizer):
     def _is_decoupled(self, group: dict[str, Any]) -> bool:
         return self._decoupled or group.get("decoupled_weight_decay", False)
 
+    def _penalty(self, group: dict[str, Any]) -> float:
+        return 0.0 if self._is_decoupled(group) else group["weight_decay"]
+
     def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
         initial_state = {"exp_avg": 0.0, "exp_avg_sq": 0.0}
         return {**initial_state, "max_exp_avg_sq": 0.0} if group["amsgrad"] else initial_state
@@ -88,9 +91,8 @@ class Adam(Optimizer):
             fresh2=1 - beta2,
             root_correction=root(correction2),
             eps=group["eps"],
-            decay=0.0 if self._is_decoupled(group) else decay,
+            decay=self._penalty(group),
             keep=1 - lr * decay if self._is_decoupled(group) else 1.0,
-            sign=-1.0 if group["maximize"] else 1.0,
         )
 
 

@@ -66,6 +66,5 @@ class Adamax(Optimizer):
             beta2=beta2,
             fresh1=1 - beta1,
             eps=group["eps"],
-            decay=group["weight_decay"],
-            sign=-1.0 if group["maximize"] else 1.0,
+            decay=self._penalty(group),
         )

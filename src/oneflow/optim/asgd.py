@@ -93,6 +93,5 @@ class ASGD(Optimizer):
             eta=eta,
             mu=state["current_mu"],
             keep=1 - group["lambd"] * eta,
-            decay=group["weight_decay"],
-            sign=-1.0 if group["maximize"] else 1.0,
+            decay=self._penalty(group),
         )

@@ -80,5 +80,5 @@ class Ftrl(Optimizer):
             lambda1=group["lambda1"],
             lambda2=group["lambda2"],
             beta=group["beta"],
-            decay=group["weight_decay"],
+            decay=self._penalty(group),
         )

@@ -63,6 +63,9 @@ class LAMB(Optimizer):
         }
         super().__init__(params, defaults)
 
+    def _penalty(self, group: dict[str, Any]) -> float:
+        return 0.0 if group["adam_w_mode"] else group["weight_decay"]
+
     def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
         initial_state = {"exp_avg": 0.0, "exp_avg_sq": 0.0}
         return {**initial_state, "max_exp_avg_sq": 0.0} if group["amsgrad"] else initial_state
@@ -79,6 +82,6 @@ class LAMB(Optimizer):
             correction1=correction1,
             root_correction=root(correction2),
             eps=group["eps"],
-            penalty=0.0 if decoupled else decay,
+            decay=self._penalty(group),
             decoupled=decay if decoupled else 0.0,
         )

@@ -65,6 +65,9 @@ class NAdam(Optimizer):
         }
         super().__init__(params, defaults)
 
+    def _penalty(self, group: dict[str, Any]) -> float:
+        return 0.0 if group["decoupled_weight_decay"] else group["weight_decay"]
+
     def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
         return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
 
@@ -85,9 +88,8 @@ class NAdam(Optimizer):
             fresh2=1 - beta2,
             correction2=compute_bias_correction(group, state["step"])[1],
             eps=group["eps"],
-            decay=0.0 if decoupled else decay,
+            decay=self._penalty(group),
             keep=1 - lr * decay if decoupled else 1.0,
-            sign=-1.0 if group["maximize"] else 1.0,
         )
 
 

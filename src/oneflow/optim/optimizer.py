@@ -45,6 +45,7 @@ from oneflow.optim.hooks import OptimizerHooks, complete_step
 from oneflow.optim.numbers_ahead import numbers_of_update
 from oneflow.optim.oneflow_layout import from_oneflow_layout
 from oneflow.optim.step_counter import StepCounter
+from oneflow.optim.update_form import UpdateForm
 from oneflow.primitives.operators.optimizer import pack_numbers
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
@@ -91,7 +92,7 @@ def accept_common_keywords(init: F) -> F:
     return cast("F", accept)
 
 
-class Optimizer(GraphSchedule, OptimizerHooks, KeywordSuggestion):
+class Optimizer(GraphSchedule, OptimizerHooks, UpdateForm, KeywordSuggestion):
     """Base class of all optimizers.
 
     Args:
@@ -314,12 +315,6 @@ class Optimizer(GraphSchedule, OptimizerHooks, KeywordSuggestion):
         """The states of the parameters of `group` that have a gradient, complete."""
         return [self._complete_state(p, group) for p in group["params"] if p.grad is not None]
 
-    def form(self, group: dict[str, Any]) -> tuple[Any, ...]:
-        """Everything about a group, apart from numbers, that decides how its step looks."""
-        options = [group.get(name) for name in CLIPPING]
-        initial_state, attributes = self._initial_state(group), self._attributes(group)
-        return (len(group["params"]), *options, *initial_state, *attributes.items())
-
     @property
     def steps_by_update(self) -> bool:
         """Return True if `step` is the shared walk over the groups, without hooks."""
@@ -359,19 +354,9 @@ class Optimizer(GraphSchedule, OptimizerHooks, KeywordSuggestion):
         step = state["step"] = state.get("step", 1) + 1
         return step
 
-    def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
-        """Names of the tensors kept per parameter, in the update's order; their first values."""
-        raise NotImplementedError(
-            f"{type(self).__name__} must define `step`, or `_initial_state` and `_numbers`"
-        )
-
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> NamedTuple:
         """The numbers of the update of a parameter with `state`, after `_advance`."""
         raise NotImplementedError
-
-    def _attributes(self, group: dict[str, Any]) -> dict[str, Any]:
-        """Constants of the update that decide its form."""
-        return {}
 
     # --- gradients
 

@@ -64,6 +64,9 @@ class RAdam(Optimizer):
         }
         super().__init__(params, defaults)
 
+    def _penalty(self, group: dict[str, Any]) -> float:
+        return 0.0 if group["decoupled_weight_decay"] else group["weight_decay"]
+
     def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
         return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
 
@@ -79,9 +82,8 @@ class RAdam(Optimizer):
             root_correction=root(correction2),
             rect=_rect(beta2, correction2, state["step"]),
             eps=group["eps"],
-            decay=0.0 if decoupled else decay,
+            decay=self._penalty(group),
             keep=1 - lr * decay if decoupled else 1.0,
-            sign=-1.0 if group["maximize"] else 1.0,
         )
 
 

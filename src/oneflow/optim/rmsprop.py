@@ -84,13 +84,13 @@ class RMSprop(Optimizer):
             alpha=group["alpha"],
             fresh=1 - group["alpha"],
             eps=group["eps"],
-            decay=group["weight_decay"],
+            decay=self._penalty(group),
             momentum=group["momentum"],
-            sign=-1.0 if group["maximize"] else 1.0,
         )
 
     def _attributes(self, group: dict[str, Any]) -> dict[str, Any]:
         return {
+            **super()._attributes(group),
             "centered": bool(group["centered"]),
             "momentum": group["momentum"] > 0,
             "eps_in_root": self._eps_in_root,

@@ -50,11 +50,13 @@ class Rprop(Optimizer):
         defaults = {"lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize}
         super().__init__(params, defaults)
 
+    def _penalty(self, group: dict[str, Any]) -> float:
+        return 0.0
+
     def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
         return {"prev": 0.0, "step_size": group["lr"]}
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> RpropNumbers:
         decrease, increase = group["etas"]
         smallest, largest = group["step_sizes"]
-        sign = -1.0 if group["maximize"] else 1.0
-        return RpropNumbers(decrease, increase, smallest, largest, sign)
+        return RpropNumbers(decrease, increase, smallest, largest)

@@ -86,11 +86,11 @@ class SGD(Optimizer):
             momentum=group["momentum"],
             fresh=fresh,
             decay=group["weight_decay"],
-            sign=-1.0 if group["maximize"] else 1.0,
         )
 
     def _attributes(self, group: dict[str, Any]) -> dict[str, Any]:
-        return {"nesterov": True} if group["nesterov"] else {}
+        nesterov = {"nesterov": True} if group["nesterov"] else {}
+        return {**super()._attributes(group), **nesterov}
 
 
 class SGDW(SGD):
@@ -112,3 +112,6 @@ class SGDW(SGD):
         self, params: ParamsT, lr: float = 1e-3, momentum: float = 0.0, weight_decay: float = 0.0
     ) -> None:
         super().__init__(params, lr, momentum, weight_decay=weight_decay)
+
+    def _penalty(self, group: dict[str, Any]) -> float:
+        return 0.0

@@ -68,6 +68,9 @@ class SparseAdam(Optimizer):
                     f"{parameter.dtype!r}"
                 )
 
+    def _penalty(self, group: dict[str, Any]) -> float:
+        return 0.0
+
     def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
         return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
 
@@ -80,5 +83,4 @@ class SparseAdam(Optimizer):
             fresh1=1 - beta1,
             fresh2=1 - beta2,
             eps=group["eps"],
-            sign=-1.0 if group["maximize"] else 1.0,
         )

@@ -12,8 +12,9 @@ from oneflow.primitives.operators.optimizer import (
     closed,
     computed_in,
     moments_of,
+    unpacked,
     update_rule,
-    with_decay,
+    with_penalty,
 )
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes
@@ -21,7 +22,7 @@ from oneflow.primitives.traits import Decomposition
 
 
 class LAMBNumbers(NamedTuple):
-    """`correction1`, `root_correction`: bias corrections. `penalty`: decay as a penalty."""
+    """`correction1`, `root_correction`: bias corrections. `decay`: that of a penalty."""
 
     lr: Any
     beta2: Any
@@ -30,13 +31,12 @@ class LAMBNumbers(NamedTuple):
     correction1: Any
     root_correction: Any
     eps: Any
-    penalty: Any
+    decay: Any
     decoupled: Any
 
 
-def _direction_of(p, g, states, n):
+def _direction_of(g, states, n):
     """Adam's direction and the new states."""
-    g = with_decay(g, p, n.penalty)
     first, second = moments_of(g, states, n)
     largest = [jnp.maximum(states[2], second)] if len(states) == 3 else []
     root = jnp.sqrt(largest[0] if largest else second) / n.root_correction + n.eps
@@ -61,21 +61,15 @@ def _sum_of_squares(x):
 # --- in two halves, between which devices add up the sums of squares
 
 
-def _numbers(vector, kind) -> LAMBNumbers:
-    scalars = vector.astype(kind)
-    count = len(LAMBNumbers._fields)
-    return LAMBNumbers(*[scalars[index] for index in range(count)])
-
-
-def _lamb_direction(p, g, *rest):
+def _lamb_direction(p, g, *rest, penalized=False):
     *states, vector = rest
     kind = computed_in(p.dtype)
-    param, grad, state_values = (
-        as_real(p, kind),
-        as_real(g, kind),
-        [as_real(state, kind) for state in states],
-    )
-    direction, *new = _direction_of(param, grad, state_values, _numbers(vector, kind))
+    numbers = unpacked(LAMBNumbers, vector, kind)
+    param, grad = as_real(p, kind), as_real(g, kind)
+    if penalized:
+        grad = with_penalty(grad, param, numbers.decay)
+    state_values = [as_real(state, kind) for state in states]
+    direction, *new = _direction_of(grad, state_values, numbers)
     sums = (_sum_of_squares(param), _sum_of_squares(direction))
     like = p if jnp.iscomplexobj(p) else param
     return (closed(direction, like), *sums, *map(closed, new, states))
@@ -100,7 +94,7 @@ def _lamb_step(p, direction, param_square_sum, direction_square_sum, vector):
         as_real(direction, kind),
         param_square_sum,
         direction_square_sum,
-        _numbers(vector, kind),
+        unpacked(LAMBNumbers, vector, kind),
     )
     return closed(new, p)
 
@@ -115,12 +109,14 @@ lamb_step = primitive(
 )
 
 
-def _lamb_of_sums(*operands: Any, states: int) -> tuple:
+def _lamb_of_sums(*operands: Any, states: int, penalized: bool = False) -> tuple:
     *arrays, vector = operands
     results: list[Any] = []
     for first in range(0, len(arrays), states + 2):
         param = arrays[first : first + states + 2]
-        direction, param_square_sum, direction_square_sum, *new = lamb_direction(*param, vector)
+        direction, param_square_sum, direction_square_sum, *new = lamb_direction(
+            *param, vector, penalized=penalized
+        )
         results += [
             lamb_step(param[0], direction, param_square_sum, direction_square_sum, vector),
             *new,
@@ -140,5 +136,5 @@ def _lamb_of_sums(*operands: Any, states: int) -> tuple:
 )
 def lamb_update(p, g, states, n):
     """Adam's direction, scaled per parameter to the parameter's norm."""
-    direction, *new = _direction_of(p, g, states, n)
+    direction, *new = _direction_of(g, states, n)
     return _apply_trust_ratio(p, direction, _sum_of_squares(p), _sum_of_squares(direction), n), *new

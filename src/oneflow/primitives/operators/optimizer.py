@@ -11,6 +11,7 @@ Half precision is computed in float32 and complex numbers as pairs of real ones,
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -91,6 +92,9 @@ def update_rule(
 ) -> Callable[[Callable], Primitive]:
     """Decorator that makes a primitive of an update rule.
 
+    Each takes the gradient's opposite if it is called with `maximize`, and with `penalized` the
+    gradient and that of an L2 penalty, whose factor is the number `decay`.
+
     Args:
         name: the primitive's name.
         numbers_type: named tuple that the vector of numbers is given to the rule as.
@@ -100,24 +104,7 @@ def update_rule(
 
     def register(rule: Callable) -> Primitive:
         def impl(*operands: Any, states: int, **attributes: Any) -> tuple:
-            *arrays, numbers = operands
-            results: list[Any] = []
-            for first in range(0, len(arrays), states + 2):
-                parameter, gradient, *state_arrays = arrays[first : first + states + 2]
-                kind = computed_in(parameter.dtype)
-                scalars = numbers.astype(kind)
-                count = len(numbers_type._fields)
-                updated = rule(
-                    as_real(parameter, kind),
-                    as_real(gradient, kind),
-                    [as_real(state, kind) for state in state_arrays],
-                    numbers_type(
-                        *[lax.index_in_dim(scalars, n, keepdims=False) for n in range(count)]
-                    ),
-                    **attributes,
-                )
-                results += map(closed, updated, (parameter, *state_arrays))
-            return tuple(results)
+            return _updated_by(rule, numbers_type, operands, states, **attributes)
 
         def impl_of_rows(*operands: Any, states: int, **attributes: Any) -> tuple:
             *tables, rows, gradient, numbers = operands
@@ -140,6 +127,34 @@ def update_rule(
         return primitive(name, impl, axes=axes, update=update, **options)
 
     return register
+
+
+def _updated_by(
+    rule: Callable,
+    numbers_type: type,
+    operands: tuple[Any, ...],
+    states: int,
+    *,
+    maximize: bool = False,
+    penalized: bool = False,
+    **attributes: Any,
+) -> tuple:
+    """The new parameters and states."""
+    *arrays, vector = operands
+    numbers = functools.cache(partial(unpacked, numbers_type, vector))
+    results: list[Any] = []
+    for first in range(0, len(arrays), states + 2):
+        parameter, gradient, *state_arrays = arrays[first : first + states + 2]
+        kind = computed_in(parameter.dtype)
+        n = numbers(kind)
+        p, g = as_real(parameter, kind), as_real(gradient, kind)
+        if maximize:
+            g = -g
+        if penalized:
+            g = with_penalty(g, p, n.decay)
+        updated = rule(p, g, [as_real(state, kind) for state in state_arrays], n, **attributes)
+        results += map(closed, updated, (parameter, *state_arrays))
+    return tuple(results)
 
 
 def _gradient_of_rows(*pairs: Any, count: int, paddings: tuple[int, ...]) -> tuple[Any, Any]:
@@ -196,28 +211,37 @@ def closed(new: Any, old: Any) -> Any:
     return new.astype(old.dtype)
 
 
-def with_decay(g, p, decay):
+def unpacked(numbers_type: type, vector: Any, kind: Any) -> Any:
+    """The numbers in a vector, in the type that a parameter is updated in."""
+    scalars = vector.astype(kind)
+    return numbers_type(
+        *[
+            lax.index_in_dim(scalars, index, keepdims=False)
+            for index in range(len(numbers_type._fields))
+        ]
+    )
+
+
+def with_penalty(g, p, decay):
     """The gradient with that of an L2 penalty.
 
-    Without a penalty the parameter is not read: zero times an infinite one is NaN.
+    A `decay` that nobody on the host knows may be 0, and 0 times an infinite parameter is NaN.
     """
     return jnp.where(decay == 0, g, g + decay * p)
 
 
 class SGDNumbers(NamedTuple):
-    """`fresh` weighs the new gradient in the momentum buffer; `sign` is -1 to maximize."""
+    """`fresh` weighs the new gradient in the momentum buffer."""
 
     lr: Any
     momentum: Any
     fresh: Any
     decay: Any
-    sign: Any
 
 
 @update_rule("sgd_update", SGDNumbers)
 def sgd_update(p, g, states, n, *, nesterov: bool = False):
     """Gradient descent; with a state it keeps momentum."""
-    g = with_decay(n.sign * g, p, n.decay)
     if not states:
         return (p - n.lr * g,)
     buffer = n.momentum * states[0] + n.fresh * g
@@ -229,8 +253,8 @@ def sgdw_update(p, g, states, n):
     """Gradient descent whose decay stands beside the gradient; with a state it keeps momentum."""
     decayed = p * (1 - n.lr * n.decay)
     if not states:
-        return (decayed - n.lr * n.sign * g,)
-    buffer = n.momentum * states[0] + n.fresh * n.sign * g
+        return (decayed - n.lr * g,)
+    buffer = n.momentum * states[0] + n.fresh * g
     return decayed - n.lr * buffer, buffer
 
 
@@ -245,13 +269,11 @@ class AdamNumbers(NamedTuple):
     eps: Any
     decay: Any
     keep: Any
-    sign: Any
 
 
 @update_rule("adam_update", AdamNumbers)
 def adam_update(p, g, states, n):
     """Adam and AdamW; a third state keeps the largest second moment (AMSGrad)."""
-    g = with_decay(n.sign * g, p, n.decay)
     first, second = moments_of(g, states, n)
     largest = [jnp.maximum(states[2], second)] if len(states) == 3 else []
     root = jnp.sqrt(largest[0] if largest else second) / n.root_correction + n.eps
@@ -273,7 +295,6 @@ class SparseAdamNumbers(NamedTuple):
     fresh1: Any
     fresh2: Any
     eps: Any
-    sign: Any
 
 
 @update_rule(
@@ -284,7 +305,7 @@ class SparseAdamNumbers(NamedTuple):
 )
 def sparse_adam_update(p, g, states, n):
     """Adam on the rows with a non-zero gradient."""
-    first, second = moments_of(n.sign * g, states, n)
+    first, second = moments_of(g, states, n)
     new = (p - n.step_size * first / (jnp.sqrt(second) + n.eps), first, second)
     has_gradient = jnp.any(g != 0, axis=tuple(range(1, g.ndim)), keepdims=True)
     return tuple(map(partial(jnp.where, has_gradient), new, (p, *states)))
@@ -298,13 +319,11 @@ class AdamaxNumbers(NamedTuple):
     fresh1: Any
     eps: Any
     decay: Any
-    sign: Any
 
 
 @update_rule("adamax_update", AdamaxNumbers)
 def adamax_update(p, g, states, n):
     """Adam with the infinity norm."""
-    g = with_decay(n.sign * g, p, n.decay)
     first = states[0] + n.fresh1 * (g - states[0])
     largest = jnp.maximum(n.beta2 * states[1], jnp.abs(g) + n.eps)
     return p - n.step_size * first / largest, first, largest
@@ -322,13 +341,11 @@ class NAdamNumbers(NamedTuple):
     eps: Any
     decay: Any
     keep: Any
-    sign: Any
 
 
 @update_rule("nadam_update", NAdamNumbers)
 def nadam_update(p, g, states, n):
     """Adam with Nesterov momentum."""
-    g = with_decay(n.sign * g, p, n.decay)
     first, second = moments_of(g, states, n)
     root = jnp.sqrt(second / n.correction2) + n.eps
     direction = n.from_gradient * g + n.from_moment * first
@@ -347,13 +364,11 @@ class RAdamNumbers(NamedTuple):
     eps: Any
     decay: Any
     keep: Any
-    sign: Any
 
 
 @update_rule("radam_update", RAdamNumbers)
 def radam_update(p, g, states, n):
     """Adam with a rectified step size."""
-    g = with_decay(n.sign * g, p, n.decay)
     first, second = moments_of(g, states, n)
     adaptive = n.rect * n.root_correction / (jnp.sqrt(second) + n.eps)
     scale = jnp.where(n.rect > 0, adaptive, 1)
@@ -366,13 +381,11 @@ class AdagradNumbers(NamedTuple):
     lr: Any
     eps: Any
     decay: Any
-    sign: Any
 
 
 @update_rule("adagrad_update", AdagradNumbers)
 def adagrad_update(p, g, states, n):
     """Steps divided by the root of the sum of all squared gradients."""
-    g = with_decay(n.sign * g, p, n.decay)
     total = states[0] + g * g
     return p - n.lr * g / (jnp.sqrt(total) + n.eps), total
 
@@ -385,13 +398,11 @@ class AdadeltaNumbers(NamedTuple):
     fresh: Any
     eps: Any
     decay: Any
-    sign: Any
 
 
 @update_rule("adadelta_update", AdadeltaNumbers)
 def adadelta_update(p, g, states, n):
     """Steps scaled by the running size of past steps over that of past gradients."""
-    g = with_decay(n.sign * g, p, n.decay)
     square = n.rho * states[0] + n.fresh * g * g
     delta = jnp.sqrt(states[1] + n.eps) / jnp.sqrt(square + n.eps) * g
     return p - n.lr * delta, square, n.rho * states[1] + n.fresh * delta * delta
@@ -406,13 +417,11 @@ class RMSpropNumbers(NamedTuple):
     eps: Any
     decay: Any
     momentum: Any
-    sign: Any
 
 
 @update_rule("rmsprop_update", RMSpropNumbers)
 def rmsprop_update(p, g, states, n, *, centered: bool, momentum: bool, eps_in_root: bool):
     """Steps divided by a running root mean square. States: square, [momentum], [mean]."""
-    g = with_decay(n.sign * g, p, n.decay)
     square = n.alpha * states[0] + n.fresh * g * g
     means = [states[-1] + n.fresh * (g - states[-1])] if centered else []
     variance = square - means[0] * means[0] if centered else square
@@ -430,13 +439,11 @@ class RpropNumbers(NamedTuple):
     increase: Any
     smallest: Any
     largest: Any
-    sign: Any
 
 
 @update_rule("rprop_update", RpropNumbers)
 def rprop_update(p, g, states, n):
     """Steps of a size of their own for every element, in the direction of the gradient's sign."""
-    g = n.sign * g
     previous, size = states
     sign_product = g * previous
     factor = jnp.where(sign_product > 0, n.increase, jnp.where(sign_product < 0, n.decrease, 1))
@@ -452,13 +459,12 @@ class ASGDNumbers(NamedTuple):
     mu: Any
     keep: Any
     decay: Any
-    sign: Any
 
 
 @update_rule("asgd_update", ASGDNumbers)
 def asgd_update(p, g, states, n):
     """Gradient descent with smaller and smaller steps; the state is the average."""
-    new = p * n.keep - n.eta * with_decay(n.sign * g, p, n.decay)
+    new = p * n.keep - n.eta * g
     return new, jnp.where(n.mu == 1, new, states[0] + n.mu * (new - states[0]))
 
 
@@ -476,7 +482,6 @@ class FTRLNumbers(NamedTuple):
 @update_rule("ftrl_update", FTRLNumbers, differentiable=False)
 def ftrl_update(p, g, states, n):
     """Follow the regularized leader, proximal form. States: accumulated squares, linear term."""
-    g = g + n.decay * p
     squares = states[0] + g * g
     scaled = squares**n.power
     linear = states[1] + g - (scaled - states[0] ** n.power) / n.lr * p
