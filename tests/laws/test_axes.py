@@ -41,7 +41,7 @@ WITHOUT_AXES = {
         gradient_of_rows rows_unless""",
     "has rules of its own": "boxing transfer",
     "a vector of everything that one process exchanges": "pack_bucket unpack_bucket",
-    "operands are numbers": "pack_numbers wrap_index",
+    "operands are numbers": "pack_numbers wrap_index cast_in_range",
 }
 
 # Primitives tested by one executable: compiling is what takes the time, small ones above all.

@@ -114,7 +114,10 @@ WRAPPED: dict[str, Callable[[Any], Any]] = {
     "float64": lambda f: np.float64,
     "tensor": lambda f: f.tensor,
 }
-TAKE_TENSORS = ("threshold", "hardtanh", "pad", "masked_fill", "index_fill")
+TAKE_TENSORS = (
+    *("threshold", "hardtanh", "pad", "masked_fill", "index_fill", "full", "full_like", "new_full"),
+    *("fill_", "fill_diagonal_", "add", "addcmul"),
+)
 
 
 @pytest.mark.parametrize("kind", WRAPPED)
@@ -131,6 +134,102 @@ def test_wrapped_numbers_are_refused_likewise(kind: str, number: float, dtype: s
         if mine != theirs:
             problems.append(f"{name}: {mine}, PyTorch {theirs}")
     assert not problems, "\n".join(problems)
+
+
+class _Graph(flow.nn.Graph):
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def build(self, number: Any) -> Any:
+        return self.function(number)
+
+
+ONE_DEVICE = {"placement": flow.placement("cpu", [0]), "sbp": flow.sbp.broadcast}
+# Where the number of a tensor is not there yet: functions of one that give what to call with it.
+UNREADABLE: dict[str, Callable[[Callable, Any], Any]] = {
+    "graph": lambda call, number: _Graph(call)(number),
+    "vmap": lambda call, number: flow.func.vmap(call)(number.reshape(1)),
+    "global": lambda call, number: call(number.to_global(**ONE_DEVICE)),
+    "requires grad": lambda call, number: call(number.double().requires_grad_() * 1),
+}
+WRITE_TENSORS = (
+    "masked_fill",
+    "index_fill",
+    "full_like",
+    "fill_diagonal_",
+    "x[mask] =",
+    "x[list] =",
+)
+
+
+@pytest.mark.parametrize("number", [3, 300, -300, 2**40, NAN, INF])
+@pytest.mark.parametrize("name", WRITE_TENSORS)
+@pytest.mark.parametrize("place", UNREADABLE)
+def test_tensors_for_numbers_are_checked_where_they_cannot_be_read(
+    place: str, name: str, number: float
+) -> None:
+    if place == "vmap" and name not in WRITE_TENSORS[:3]:
+        return  # under vmap nothing writes to tensors from outside
+    is_global = place == "global"
+
+    class Library:  # with tensors on the placement of the number
+        def __getattr__(self, name: str) -> Any:
+            made = getattr(flow, name)
+            if not is_global or name not in ("zeros", "tensor"):
+                return made
+            return lambda *args, **options: made(*args, **options).to_global(**ONE_DEVICE)
+
+    for dtype in ("uint8", "int32"):
+        call = lambda x: CALLS[name](Library(), getattr(flow, dtype), x)  # noqa: E731, B023
+        limits = flow.iinfo(getattr(flow, dtype))
+        if limits.min - limits.max * (limits.min == 0) <= number <= limits.max:
+            assert (
+                number % 256
+                in np.asarray(UNREADABLE[place](call, flow.tensor(number)).tolist()) % 256
+            )
+        else:
+            with pytest.raises(RuntimeError, match="without overflow"):
+                UNREADABLE[place](call, flow.tensor(number)).tolist()
+
+
+NUMBERS_AS_TENSORS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "add": lambda f, x, v: f.add(x, x, alpha=v),
+    "sub": lambda f, x, v: f.sub(x, x, alpha=v),
+    "addcmul": lambda f, x, v: f.addcmul(x, x, x, value=v),
+    "addcdiv": lambda f, x, v: f.addcdiv(x, x, x, value=v),
+    "addmv": lambda f, x, v: f.addmv(x, f.ones(2, 2, dtype=x.dtype), x, alpha=v, beta=v),
+    "addr": lambda f, x, v: f.addr(f.ones(2, 2, dtype=x.dtype), x, x, alpha=v, beta=v),
+    "addbmm": lambda f, x, v: f.addbmm(*[f.ones(2, 2, 2, dtype=x.dtype)] * 3, alpha=v, beta=v),
+    "lerp": lambda f, x, v: f.lerp(x, x * 3, v),
+    "elu": lambda f, x, v: f.nn.functional.elu(-x, v),
+    "celu": lambda f, x, v: f.nn.functional.celu(-x, v),
+    "leaky_relu": lambda f, x, v: f.nn.functional.leaky_relu(-x, v),
+    "softplus": lambda f, x, v: f.nn.functional.softplus(x, v),
+    "hardshrink": lambda f, x, v: f.nn.functional.hardshrink(x, v),
+    "threshold": lambda f, x, v: f.nn.functional.threshold(x, v, v),
+}
+
+
+@pytest.mark.parametrize("number", ["int64", "float64"])
+@pytest.mark.parametrize("dtype", ["int32", "float16", "float32"])
+@pytest.mark.parametrize("name", NUMBERS_AS_TENSORS)
+def test_tensors_for_numbers_promote_nothing(name: str, dtype: str, number: str) -> None:
+    def outcome(f: Any) -> Any:
+        x, value = f.tensor([1, 2], dtype=getattr(f, dtype)), f.tensor(2, dtype=getattr(f, number))
+        try:
+            result = NUMBERS_AS_TENSORS[name](f, x, value)
+        except (RuntimeError, NotImplementedError):
+            return None
+        return str(result.dtype).rpartition(".")[2], result.tolist()
+
+    mine, theirs = outcome(flow), outcome(torch)
+    if dtype == "int32" and theirs is not None and theirs[0] != "int32":
+        pytest.skip("PyTorch takes integers for floats there")
+    assert (mine is None) == (theirs is None)
+    if mine is not None:
+        assert mine[0] == theirs[0]
+        np.testing.assert_allclose(mine[1], theirs[1], rtol=2e-3 if dtype == "float16" else 1e-6)
 
 
 def test_pad_of_none_adds_zeros() -> None:

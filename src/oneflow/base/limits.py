@@ -100,10 +100,19 @@ class iinfo:
 
 
 @functools.cache
-def _range(dtype: DType) -> tuple[int, int]:
+def integer_range(dtype: DType) -> tuple[int, int]:
     """The numbers that an integer type takes: of the unsigned, negative ones wrap around."""
     limits = iinfo(dtype)
     return limits.min if dtype.is_signed else -limits.max, limits.max
+
+
+def out_of_range_error(number: Any, dtype: DType) -> RuntimeError:
+    """PyTorch's error for a number that an integer type cannot hold."""
+    low, high = integer_range(dtype)
+    return RuntimeError(
+        f"value cannot be converted to type {dtype.name} without overflow: {number} is not "
+        f"within {low} to {high}"
+    )
 
 
 def require_range(smallest: float, largest: float, dtype: DType) -> None:
@@ -119,13 +128,9 @@ def require_range(smallest: float, largest: float, dtype: DType) -> None:
     """
     if dtype.category is not Category.INTEGER:
         return
-    low, high = _range(dtype)
+    low, high = integer_range(dtype)
     if not low <= smallest <= largest <= high:
-        number = largest if largest > high else smallest
-        raise RuntimeError(
-            f"value cannot be converted to type {dtype.name} without overflow: {number} is not "
-            f"within {low} to {high}"
-        )
+        raise out_of_range_error(largest if largest > high else smallest, dtype)
 
 
 def largest_integer(dtype: DType) -> int:

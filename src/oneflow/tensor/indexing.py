@@ -24,6 +24,7 @@ from oneflow.program.value import Value
 from oneflow.tensor.call import apply_view, call_view, wrap
 from oneflow.tensor.index_entries import SliceError, bound_of_slice, entries_of
 from oneflow.tensor.memory_views import join_storage
+from oneflow.tensor.operands import element_value
 from oneflow.tensor.positions import positions_of_nonzero
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, import_array, on_device
@@ -424,6 +425,8 @@ def _source(value: Any, spec: TensorSpec, exact: bool) -> Value:
             "Index put requires the source and destination dtypes match, got "
             f"{spec.dtype.name} for the destination and {value.dtype.name} for the source."
         )
+    if exact:
+        return element_value(value, spec.dtype)
     source = unwrap(value)
     return source if source.spec.dtype is spec.dtype else cast(source, dtype=spec.dtype)
 

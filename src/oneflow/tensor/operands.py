@@ -23,9 +23,11 @@ from oneflow.base.planning import is_planning
 from oneflow.dispatch.call import OPERATION_TABLES, cached_operation, record
 from oneflow.dispatch.operand_casts import CASTING
 from oneflow.primitives.operators.elementwise import cast
+from oneflow.primitives.operators.number_ranges import cast_in_range
 from oneflow.primitives.registry import Primitive
+from oneflow.program.value import Value
 from oneflow.runtime.eager import is_capturing
-from oneflow.tensor.call import call, call_two
+from oneflow.tensor.call import call, call_two, wrap
 from oneflow.tensor.promotion import result_type
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array, on_device
@@ -145,15 +147,24 @@ def as_element_of(tensor: Tensor, number: Any) -> Any:
 def as_scalar_of(tensor: Tensor, number: Any) -> Any:
     """Return a number, or a tensor of one element, as what an element of a tensor can be.
 
-    Beside floats a tensor stays one, so that nothing waits for its number.
+    A tensor stays one where it can, so that nothing waits for its number.
 
     Raises:
         RuntimeError: it is out of the range of the tensor's integers.
     """
+    if type(number) is float or not isinstance(number, Tensor):
+        return as_element_of(tensor, as_number(number))
     dtype = tensor._value.spec.dtype
-    if isinstance(number, Tensor) and dtype.category >= Category.FLOAT:
-        return cast_to(number, dtype)
-    return as_element_of(tensor, as_number(number))
+    if dtype.category is Category.BOOL:
+        return bool(number.item())
+    return wrap(element_value(number, dtype))
+
+
+def is_integer_number(number: Any) -> bool:
+    """Return whether a number, or a tensor that stands for one, is an integer."""
+    if isinstance(number, Tensor):
+        return number._value.spec.dtype.category <= Category.INTEGER
+    return isinstance(number, int)
 
 
 def can_be_read(x: Tensor) -> bool:
@@ -162,6 +173,25 @@ def can_be_read(x: Tensor) -> bool:
     if value.node is not None or value.spec.sbp is not None or is_capturing():
         return False
     return not (value.spec.device.is_meta or is_planning())
+
+
+def element_value(number: Tensor, dtype: DType) -> Value:
+    """A tensor that stands for a number, as a value of `dtype`.
+
+    Raises:
+        RuntimeError: `dtype` is an integer type that cannot hold it; where it cannot be read now,
+            when a value is read.
+    """
+    value = unwrap(number)
+    if value.spec.dtype is dtype:
+        return value
+    if dtype.category is not Category.INTEGER:
+        return cast(value, dtype=dtype)
+    if not can_be_read(number):
+        return cast_in_range(value, dtype=dtype)
+    element = number.item()
+    require_range(element, element, dtype)
+    return cast(value, dtype=dtype)
 
 
 def as_float(value: Any, name: str) -> float:

@@ -26,10 +26,10 @@ from oneflow.functional.creation.options import (
 )
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import creation as p
-from oneflow.primitives.operators.elementwise import cast
 from oneflow.primitives.operators.shape import broadcast_to, reshape
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
+from oneflow.tensor.operands import element_value
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, move
 from oneflow.tensor.views import unwrap
@@ -67,8 +67,8 @@ def _filled(value: Any, shape: tuple[int, ...], dtype: DType, device: Any) -> Va
     """A value with a number everywhere, which may be in a tensor of one element."""
     if not _is_symbolic(value):
         return filled_value(plain_number(value), shape, dtype, device)
-    number = reshape(unwrap(value.detach()), shape=())
-    filled = broadcast_to(cast(number, dtype=dtype), shape=shape)
+    number = reshape(element_value(value.detach(), dtype), shape=())
+    filled = broadcast_to(number, shape=shape)
     return filled if filled.spec.device is device else move(filled, device)
 
 

@@ -14,7 +14,7 @@ from oneflow.primitives.registry import Primitive
 from oneflow.random.generator import Generator, draw
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.methods import before_write, write_result
-from oneflow.tensor.operands import as_float, require_tensor
+from oneflow.tensor.operands import as_float, as_scalar_of, require_tensor
 from oneflow.tensor.tensor import Tensor
 
 _SELU_ALPHA = 1.6732632423543772
@@ -41,6 +41,7 @@ def apply_activation(
     """Apply an activation to a floating point tensor, in place or not."""
     if not isinstance(input, Tensor) or input._value.spec.dtype.category is not Category.FLOAT:
         require_floating(input, name or primitive.name)
+    numbers = tuple(as_scalar_of(input, number) for number in numbers)
     result = call(primitive, before_write(input) if inplace else input, *numbers)
     return write_result(input, result, f"{name or primitive.name}_") if inplace else result
 

@@ -12,9 +12,10 @@ from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import attach, before_write, write_result
 from oneflow.tensor.operands import (
-    as_element_of,
+    as_scalar_of,
     call_without_promotion,
     cast_to,
+    is_integer_number,
     promote_factor,
     promote_operands,
     require_one_tensor,
@@ -130,14 +131,14 @@ def _scaled_sum(primitive: Primitive, x: Any, y: Any, alpha: float) -> Tensor:
     category = max(computed_dtype(x).category, computed_dtype(y).category)
     if isinstance(alpha, bool) and category > Category.BOOL:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    if not isinstance(alpha, int) and category < Category.FLOAT:
+    if not is_integer_number(alpha) and category < Category.FLOAT:
         raise RuntimeError(
             "For integral input tensors, argument alpha must not be a floating point number."
         )
     if alpha == 1:
         return call(primitive, x, y)
     tensor, factor = x if isinstance(x, Tensor) else y, alpha if primitive is p.add else -alpha
-    return call(p.add_scaled, x, y, as_element_of(tensor, factor))
+    return call(p.add_scaled, x, y, as_scalar_of(tensor, factor))
 
 
 def multiply(x: Any, y: Any) -> Tensor:
@@ -285,7 +286,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
         tensor([ 6., 16.], dtype=oneflow.float32)
     """
     input, tensor1, tensor2 = promote_operands((input, tensor1, tensor2))
-    return call(p.add_product, input, tensor1, tensor2, as_element_of(input, value))
+    return call(p.add_product, input, tensor1, tensor2, as_scalar_of(input, value))
 
 
 @function(inplace=True)
@@ -308,7 +309,8 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     """
     if max(computed_dtype(operand).category for operand in (tensor1, tensor2)) < Category.FLOAT:
         raise RuntimeError("Integer division with addcdiv is not supported; convert one to a float")
-    return call(p.add_quotient, *promote_operands((input, tensor1, tensor2)), value)
+    input, tensor1, tensor2 = promote_operands((input, tensor1, tensor2))
+    return call(p.add_quotient, input, tensor1, tensor2, as_scalar_of(input, value))
 
 
 @function(inplace=True, also=("lerp_",))
@@ -332,6 +334,8 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     if not any(isinstance(operand, Tensor) and operand.ndim for operand in (input, end, weight)):
         input, end, weight = promote_operands((input, end, weight))
     dtype = input._value.spec.dtype
+    if isinstance(weight, Tensor) and not weight.ndim:
+        weight = as_scalar_of(input, weight)
     for name, other in (("end", end), ("weight", weight)):
         if isinstance(other, Tensor) and other._value.spec.dtype is not dtype:
             raise RuntimeError(

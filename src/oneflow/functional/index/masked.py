@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.base.dtype import Category
 from oneflow.base.shape import broadcast_shapes
 from oneflow.functional.registry import attach_inplace_form, function
 from oneflow.primitives.operators import scatter as s
-from oneflow.primitives.operators.elementwise import cast, where
+from oneflow.primitives.operators.elementwise import where
 from oneflow.primitives.operators.shape import broadcast_to
 from oneflow.program.value import Value
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.indexing import is_overlapping, put_item
 from oneflow.tensor.methods import before_write, write_result
-from oneflow.tensor.operands import as_element_of, as_mask, can_be_read
+from oneflow.tensor.operands import as_mask, element_value
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value
 from oneflow.tensor.views import unwrap
@@ -98,9 +97,4 @@ def number_value(value: Any, input: Tensor, shape: tuple[int, ...], name: str) -
             f"{name}(): value cannot be converted to type {spec.dtype} without overflow: it is "
             "complex"
         )
-    is_cut = spec.dtype.category is Category.INTEGER and value.dtype is not spec.dtype
-    if is_cut and can_be_read(value):
-        as_element_of(input, value.item())
-    source = unwrap(value.to(spec.device))
-    source = source if source.spec.dtype is spec.dtype else cast(source, dtype=spec.dtype)
-    return broadcast_to(source, shape=shape)
+    return broadcast_to(element_value(value.to(spec.device), spec.dtype), shape=shape)

@@ -17,7 +17,13 @@ from oneflow.primitives.operators.elementwise import add, add_scaled
 from oneflow.primitives.operators.matmul import matmul_to_float32
 from oneflow.primitives.operators.shape import overwrite
 from oneflow.tensor.call import call
-from oneflow.tensor.operands import cast_to, promote_operands, same_dtype
+from oneflow.tensor.operands import (
+    as_scalar_of,
+    cast_to,
+    is_integer_number,
+    promote_operands,
+    same_dtype,
+)
 from oneflow.tensor.tensor import Tensor
 
 
@@ -42,7 +48,9 @@ def _added(name: str, input: Tensor, product: Tensor, beta: float, alpha: float)
     if alpha == 1:
         return call(add, base, product)
     is_integer = product._value.spec.dtype.category < Category.FLOAT
-    return call(add_scaled, base, product, int(alpha) if is_integer else alpha)
+    return call(
+        add_scaled, base, product, int(alpha) if is_integer else as_scalar_of(product, alpha)
+    )
 
 
 def _added_matmul(
@@ -182,7 +190,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
     for name, factor in (("beta", beta), ("alpha", alpha)):
         if isinstance(factor, bool) and category > Category.BOOL:
             raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
-        if not isinstance(factor, int) and category < Category.FLOAT:
+        if not is_integer_number(factor) and category < Category.FLOAT:
             raise RuntimeError(
                 f"For integral input tensors, argument {name} must not be a floating point number."
             )

@@ -10,6 +10,7 @@ from oneflow.functional.shape.reshape import transpose
 from oneflow.primitives.operators import matmul as p
 from oneflow.primitives.operators.elementwise import mul
 from oneflow.tensor.call import call
+from oneflow.tensor.operands import as_scalar_of
 from oneflow.tensor.tensor import Tensor
 
 _MIXED = {float16, bfloat16, float32}
@@ -106,4 +107,4 @@ def require_matmul_operands(input: Tensor, other: Tensor) -> None:
 def scaled(x: Tensor, factor: float) -> Tensor:
     """A tensor times a number in the tensor's own dtype."""
     is_integer = x._value.spec.dtype.category < Category.FLOAT
-    return call(mul, x, int(factor) if is_integer else factor)
+    return call(mul, x, int(factor) if is_integer else as_scalar_of(x, factor))
