@@ -160,3 +160,28 @@ def test_the_second_derivative_of_pooling_does_not_depend_on_the_first_operand(p
     first = flow.autograd.grad(y, x, g, create_graph=True)[0]
     second = flow.autograd.grad(first, [x, g], flow.ones_like(first))
     assert [tensor.tolist() for tensor in second] == [[[[0.0] * 4]], [[[1.0] * 2]]]
+
+
+@pytest.mark.filterwarnings("ignore:var.. degrees of freedom")
+def test_gradients_of_variances_with_too_large_corrections_have_signs():
+    for correction in (3, 4):
+        slopes = []
+        for dim in (None, 0):
+            x = flow.tensor([1.0, 2.0, 6.0], requires_grad=True)
+            flow.var(x, dim=dim, correction=correction).backward()
+            slopes.append(x.grad.tolist())
+        theirs = torch.tensor([1.0, 2.0, 6.0], requires_grad=True)
+        torch.var(theirs, dim=0, correction=correction).backward()
+        assert slopes == [theirs.grad.tolist()] * 2
+
+
+def test_nan_stays_when_it_is_quantized():
+    x = flow.tensor([float("nan"), 0.0])
+    assert np.isnan(flow.fake_quantize_per_tensor_affine(x, 0.1, 0, -8, 7).numpy()).tolist() == [
+        True,
+        False,
+    ]
+    assert np.isnan(flow.fake_quantize_per_tensor_affine(x, 0.0, 0, -8, 7).numpy()).all()
+    scale, zero = flow.full((2,), 0.1), flow.zeros(2, dtype=flow.int32)
+    per_channel = flow.fake_quantize_per_channel_affine(x, scale, zero, 0, -8, 7)
+    assert np.isnan(per_channel.numpy()).tolist() == [True, False]

@@ -146,7 +146,7 @@ class _Graph(flow.nn.Graph):
 
 
 ONE_DEVICE = {"placement": flow.placement("cpu", [0]), "sbp": flow.sbp.broadcast}
-# Where the number of a tensor is not there yet: functions of one that give what to call with it.
+# Places where a tensor cannot be read yet; each calls a function with it.
 UNREADABLE: dict[str, Callable[[Callable, Any], Any]] = {
     "graph": lambda call, number: _Graph(call)(number),
     "vmap": lambda call, number: flow.func.vmap(call)(number.reshape(1)),

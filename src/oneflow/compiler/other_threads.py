@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-
-import jax
+from typing import Any
 
 _lock = threading.Lock()
-_results: deque[jax.Array] = deque()
+_results: deque[Any] = deque()
 
 
-def note_start(result: jax.Array) -> None:
+def note_start(result: Any) -> None:
     """Remember a program that this thread has started.
 
     Args:
@@ -29,11 +28,11 @@ def note_start(result: jax.Array) -> None:
         _results.append(result.addressable_data(0))
 
 
-def unfinished_results() -> list[jax.Array]:
+def unfinished_results() -> list[Any]:
     """Results of the programs that have not run, as far as anybody has looked."""
     with _lock:
         return list(_results)
 
 
-def _has_run(result: jax.Array) -> bool:
+def _has_run(result: Any) -> bool:
     return result.is_deleted() or result.is_ready()

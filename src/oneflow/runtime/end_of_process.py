@@ -18,6 +18,7 @@ import math
 import os
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import jax
 import numpy as np
@@ -49,7 +50,7 @@ def _wait(process: int) -> None:
                 time.sleep(_SECONDS_BETWEEN_LOOKS)
 
 
-def _last_results() -> Iterator[jax.Array]:
+def _last_results() -> Iterator[Any]:
     """Results of programs that run after all that this thread has started."""
     devices = jax.local_devices()
     if not any(device.client.live_executables() for device in devices):

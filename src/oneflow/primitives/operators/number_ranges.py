@@ -15,7 +15,7 @@ from oneflow.primitives.registry import primitive
 
 
 def _find_out_of_range(x, *, dtype: DType):
-    """Whether an element is not a number of `dtype`, and the first such as int64."""
+    """The check: an element is not a number of `dtype`; the first such one as int64."""
     if not x.size:
         return jnp.zeros((), bool), jnp.zeros((), jnp.int64)
     low, high = integer_range(dtype)
