@@ -162,7 +162,7 @@ def test_the_second_derivative_of_pooling_does_not_depend_on_the_first_operand(p
     assert [tensor.tolist() for tensor in second] == [[[[0.0] * 4]], [[[1.0] * 2]]]
 
 
-@pytest.mark.filterwarnings("ignore:var.. degrees of freedom")
+@pytest.mark.filterwarnings("ignore:var.*degrees of freedom")
 def test_gradients_of_variances_with_too_large_corrections_have_signs():
     for correction in (3, 4):
         slopes = []
