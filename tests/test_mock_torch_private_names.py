@@ -19,19 +19,35 @@ NAMES = [
     "is_functorch_wrapped_tensor is_gradtrackingtensor is_legacy_batchedtensor",
     "torch._functorch.vmap _add_batch_dim _broadcast_to_and_flatten _get_name "
     "_maybe_remove_batch_dim Tensor tree_flatten tree_unflatten",
+    "torch _check _check_index _check_is_size _check_not_implemented _check_tensor_all "
+    "_check_tensor_all_with _check_type _check_value _check_with _shape_as_tensor _standard_gamma",
     "torch._guards active_fake_mode",
     "torch._ops HigherOrderOperator OpOverload OpOverloadPacket",
     "torch._utils _get_available_device_type _get_device_module _take_tensors "
     "_flatten_dense_tensors",
     "torch.distributed._tensor DTensor DeviceMesh Shard distribute_tensor",
     "torch.distributed._tensor.experimental implicit_replication",
+    "torch.distributed._tensor.device_mesh DeviceMesh init_device_mesh",
+    "torch.distributed._tensor.placement_types Partial Placement Replicate Shard",
+    "torch.distributed.fsdp._common_utils FSDP_PREFIX FSDP_WRAPPED_MODULE clean_tensor_name",
     "torch.distributed.tensor.experimental implicit_replication",
+    "torch.distributions.kl _KL_REGISTRY",
+    "torch.distributions.transforms _clipped_sigmoid",
+    "torch.cuda.amp.grad_scaler OptState",
+    "torch.fx.experimental.symbolic_shapes free_symbols free_unbacked_symbols guard_bool "
+    "guard_float guard_int guard_or_false guard_or_true guard_size_oblivious has_free_symbols "
+    "is_concrete_bool is_concrete_int is_symbolic statically_known_false statically_known_true "
+    "sym_and sym_eq sym_or",
+    "torch.hub tqdm",
     "torch.jit _get_trace_graph",
+    "torch.nn.init _no_grad_fill_ _no_grad_normal_ _no_grad_trunc_normal_ _no_grad_uniform_ "
+    "_no_grad_zero_",
     "torch.nn.modules.conv _ConvTransposeMixin",
     "torch.nn.modules.module _global_parameter_registration_hooks _global_forward_hooks",
     "torch.nn.parameter UninitializedTensorMixin",
     "torch.nn.utils._named_member_accessor swap_tensor",
     "torch.nn.utils.stateless _reparametrize_module",
+    "torch.utils.benchmark Language Measurement TaskSpec Timer select_unit timer",
     "torch.utils._contextlib _DecoratorContextManager",
     "torch.utils._pytree _list_flatten _list_flatten_with_keys _list_unflatten",
     "torch.utils.data._utils.worker _generate_state",

@@ -35,6 +35,13 @@ _ROWS = (
             ]
         ),
     ),
+    (
+        "torch",
+        "oneflow.mock_torch.pytorch.checks",
+        "_check _check_index _check_is_size _check_not_implemented _check_tensor_all "
+        "_check_tensor_all_with _check_type _check_value _check_with",
+    ),
+    ("torch", "oneflow.distributions.gamma", "_standard_gamma=standard_gamma"),
     ("torch", "oneflow.base.dtype", "qint8 qint32 quint8 quint4x2 quint2x4"),
     (
         "torch",
@@ -88,6 +95,7 @@ _ROWS = (
     ),
     ("torch.cuda.amp.autocast_mode", "torch.cuda.amp", "autocast custom_fwd custom_bwd"),
     ("torch.cuda.amp.grad_scaler", "torch.cuda.amp", "GradScaler"),
+    ("torch.cuda.amp.grad_scaler", "torch.amp.grad_scaler", "OptState"),
     (
         "torch.distributed._composable.fsdp",
         "oneflow.mock_torch.pytorch.distributed.fsdp",
@@ -104,6 +112,21 @@ _ROWS = (
         "torch.distributed._tensor",
         "torch.distributed.tensor",
         "DTensor DeviceMesh Partial Placement Replicate Shard distribute_tensor init_device_mesh",
+    ),
+    (
+        "torch.distributed._tensor.device_mesh",
+        "torch.distributed.tensor",
+        "DeviceMesh init_device_mesh",
+    ),
+    (
+        "torch.distributed._tensor.placement_types",
+        "torch.distributed.tensor",
+        "Partial Placement Replicate Shard",
+    ),
+    (
+        "torch.distributed.fsdp._common_utils",
+        "oneflow.mock_torch.pytorch.distributed.wrapper_names",
+        "FSDP_PREFIX FSDP_WRAPPED_MODULE clean_tensor_name",
     ),
     (
         "torch.distributed.algorithms.join",
@@ -126,6 +149,7 @@ _ROWS = (
         "torch.distributed.tensor.experimental",
         "implicit_replication",
     ),
+    ("torch.distributions.kl", "oneflow.distributions.kl", "_KL_REGISTRY=_KL_FORMULA"),
     ("torch.distributions.multivariate_normal", "torch.distributions", "Distribution"),
     (
         "torch.distributions.transforms",
@@ -285,7 +309,7 @@ _ROWS = (
         "bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming "
         "hann kaiser nuttall",
     ),
-    ("torch.utils.model_zoo", "tqdm", "tqdm"),
+    *((module, "tqdm", "tqdm") for module in ("torch.hub", "torch.utils.model_zoo")),
     (
         "torch.utils._pytree",
         "oneflow.mock_torch.pytorch.utils._pytree",

@@ -6,7 +6,6 @@ compiled or traced, which is so, and what cannot act raises an error that says w
 """
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 from oneflow import (
@@ -14,6 +13,7 @@ from oneflow import (
     allclose as _allclose,
     isclose as _isclose,
     randint_like as _randint_like,
+    tensor,
 )
 from oneflow.base.device import Device
 from oneflow.base.dtype import (
@@ -53,10 +53,9 @@ def _assert_async(condition: Any, message: str = "") -> None:
     _assert(condition, message)
 
 
-def _check(cond: Any, message: Callable[[], str] | None = None) -> None:
-    """Raise a RuntimeError unless a condition holds; `message` gives its text."""
-    if not cond:
-        raise RuntimeError(message() if message is not None else "a check failed")
+def _shape_as_tensor(self: Tensor) -> Tensor:
+    """Return the sizes of a tensor as a tensor of integers."""
+    return tensor(self.shape)
 
 
 @functools.wraps(_randint_like)

@@ -11,4 +11,6 @@ def _clamped_sigmoid(x: Tensor) -> Tensor:
     return _SIGMOID(x)
 
 
-__all__ = ["_clamped_sigmoid"]
+_clipped_sigmoid = _clamped_sigmoid
+
+__all__ = ["_clamped_sigmoid", "_clipped_sigmoid"]

@@ -13,10 +13,10 @@ from oneflow.mock_torch.pytorch.distributed.fsdp.wrap import (
     lambda_auto_wrap_policy,
     wrap_children,
 )
+from oneflow.mock_torch.pytorch.distributed.wrapper_names import (
+    CHECKPOINT_PREFIX as _CHECKPOINT_PREFIX,
+)
 from oneflow.utils.checkpoint import checkpoint
-
-_CHECKPOINT_WRAPPED_MODULE = "_checkpoint_wrapped_module"
-_CHECKPOINT_PREFIX = f"{_CHECKPOINT_WRAPPED_MODULE}."
 
 
 class CheckpointImpl(Enum):
