@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+from typing import Any
 
 import pytest
 import torch
@@ -442,3 +443,34 @@ def test_pytorchs_private_names():
         )
 
     assert difference(results(mocked), results(torch)) is None
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "bool", "int32", "float64"])
+def test_elements_and_empty_tensors_keep_the_dtype(dtype: str) -> None:
+    both = []
+    for library in (torch, flow):
+        values = library.tensor([1, 0, 2], dtype=library.float32).to(getattr(library, dtype))
+        index = library.tensor([[0, 1, 1], [2, 0, 2]])
+        x = library.sparse_coo_tensor(index, values, (2, 3))
+        element, empty = x[0][2], library.zeros_like(x)
+        sized = library.sparse_coo_tensor(size=(2, 3), dtype=x.dtype)
+        parts = [str(part.dtype).split(".")[1] for part in (element, empty, sized)]
+        parts += [element.item(), library.any(x).item(), empty._nnz(), sized._nnz()]
+        both.append([*parts, tuple(empty.shape), sized.to_dense().tolist()])
+    assert both[0] == both[1]
+
+
+@pytest.mark.parametrize(
+    ("shape", "offsets", "size"),
+    [
+        ((2, 3), [0, 0], (3, 3)),
+        ((2, 3), [0], (3, 3)),
+        ((1, 2, 3), [0], (3, 3)),
+        ((1, 3), [0], (3, 3, 3)),
+        ((1, 3), [[0]], (3, 3)),
+    ],
+)
+def test_diagonals_that_do_not_fit_are_refused(shape: Any, offsets: Any, size: Any) -> None:
+    for library in (torch, flow):
+        with pytest.raises(RuntimeError):
+            library.sparse.spdiags(library.ones(shape), library.tensor(offsets), size)

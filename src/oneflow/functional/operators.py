@@ -1,6 +1,8 @@
 """Python's operators on tensors: ``x + y``, ``x += y``, ``2 ** x``, ``x == y``.
 
-They do what the functions of the same meaning do, on the shortest path.
+They do what the functions of the same meaning do, on the shortest path, and take NumPy's arrays. In
+PyTorch's place these are taken where PyTorch takes them, in ``tensor + array``, ``tensor == array``
+and ``array / tensor``: its functions, and operators of arrays, refuse the other.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.base.traceback import hide_internal_frames
 from oneflow.functional.elementwise.arithmetic import binary, multiply, power, subtract
 from oneflow.functional.elementwise.division import divide, divide_rounding
@@ -19,36 +22,43 @@ from oneflow.functional.linalg.matmul import matmul
 from oneflow.primitives.operators import division, elementwise as p, integers
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.methods import attach, before_write, write_result
+from oneflow.tensor.operands import of_array
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import import_array
 
-_OPERANDS = (Tensor, bool, int, float, complex, np.generic, np.ndarray)
+_OPERANDS = (Tensor, bool, int, float, complex, np.generic)
 Binary = Callable[[Any, Any], Tensor]
 # Any, so that operators have the type of their results.
 _NOT_IMPLEMENTED: Any = NotImplemented
 
 
+def _of_array(value: Any, tensor: Tensor, is_refused_by_pytorch: bool = False) -> Any:
+    """Return NumPy's arrays as operands beside a tensor, and NotImplemented for what is none."""
+    if not isinstance(value, np.ndarray) or (is_refused_by_pytorch and program_name() == PYTORCH):
+        return NotImplemented
+    return of_array(value, tensor)
+
+
 def _attach_operator(name: str, compute: Binary, inplace: bool = True) -> None:
     """Attach ``__name__``, ``__rname__`` and ``__iname__``."""
+    is_quotient = name == "truediv"
 
     def forward(self: Tensor, value: Any) -> Tensor:
         try:
-            return compute(self, value) if isinstance(value, _OPERANDS) else _NOT_IMPLEMENTED
+            if isinstance(value, _OPERANDS):
+                return compute(self, value)
+            other = _of_array(value, self)
+            return _NOT_IMPLEMENTED if other is NotImplemented else compute(self, other)
         except Exception as error:
             hide_internal_frames(error)
             raise
 
     def reverse(self: Tensor, value: Any) -> Tensor:
         try:
-            return compute(value, self) if isinstance(value, _OPERANDS) else _NOT_IMPLEMENTED
-        except Exception as error:
-            hide_internal_frames(error)
-            raise
-
-    def in_place(self: Tensor, value: Any) -> Tensor:
-        if not isinstance(value, _OPERANDS):
-            return _NOT_IMPLEMENTED
-        try:
-            return write_result(self, compute(before_write(self), value), f"{name}_")
+            if isinstance(value, _OPERANDS):
+                return compute(value, self)
+            other = _of_array(value, self, is_refused_by_pytorch=not is_quotient)
+            return _NOT_IMPLEMENTED if other is NotImplemented else compute(other, self)
         except Exception as error:
             hide_internal_frames(error)
             raise
@@ -56,20 +66,54 @@ def _attach_operator(name: str, compute: Binary, inplace: bool = True) -> None:
     attach(f"__{name}__", forward)
     attach(f"__r{name}__", reverse)
     if inplace:
-        attach(f"__i{name}__", in_place)
+        attach(f"__i{name}__", _in_place(name, compute))
+
+
+def _in_place(name: str, compute: Binary) -> Binary:
+    def in_place(self: Tensor, value: Any) -> Tensor:
+        try:
+            other = value if isinstance(value, _OPERANDS) else _of_array(value, self)
+            if other is NotImplemented:
+                return _NOT_IMPLEMENTED
+            return write_result(self, compute(before_write(self), other), f"{name}_")
+        except Exception as error:
+            hide_internal_frames(error)
+            raise
+
+    return in_place
 
 
 def _attach_comparison(name: str, compute: Binary) -> None:
     """Attach ``__name__``."""
+    is_of_order = name not in ("eq", "ne")
 
     def compare(self: Tensor, value: Any) -> Tensor:
         try:
-            return compute(self, value) if isinstance(value, _OPERANDS) else _NOT_IMPLEMENTED
+            if isinstance(value, _OPERANDS):
+                return compute(self, value)
+            other = _of_array(value, self, is_refused_by_pytorch=is_of_order)
+            return _NOT_IMPLEMENTED if other is NotImplemented else compute(self, other)
         except Exception as error:
             hide_internal_frames(error)
             raise
 
     attach(f"__{name}__", compare)
+
+
+def _wrap_of_numpy(
+    self: Tensor, array: np.ndarray, context: Any = None, return_scalar: bool = False
+) -> Any:
+    """Return the result of a NumPy function of tensors: in PyTorch's place a tensor.
+
+    As there, truth values are numbers.
+    """
+    if program_name() != PYTORCH:
+        return array[()] if return_scalar else array
+    if self.requires_grad:
+        raise RuntimeError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
+    return import_array(array.astype(np.uint8) if array.dtype == np.bool_ else array)
 
 
 def _invert(self: Tensor) -> Tensor:
@@ -111,6 +155,7 @@ for _name, _primitive in (
 ):
     _attach_comparison(_name, _with(binary, _primitive))
 
+attach("__array_wrap__", _wrap_of_numpy)
 attach("__neg__", neg)
 attach("__abs__", abs_)
 attach("__invert__", _invert)

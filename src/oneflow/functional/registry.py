@@ -398,12 +398,12 @@ def put_out(
 
     One of another shape gets that of the result, in the memory that it has, which PyTorch warns of
     unless the function `is_creation`; but a result that `fills` any shape of as many elements
-    leaves it as it is.
+    leaves it as it is. Several are returned as the function returns its results, by name.
     """
     if isinstance(out, tuple | list):
         for target, value in zip(out, result, strict=True):
             put_out(target, value, name, is_creation=is_creation, is_one_of_several=True)
-        return out
+        return type(result)(*out) if hasattr(result, "_fields") else out
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if not isinstance(result, Tensor):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from oneflow.base.device import Device
-from oneflow.base.dtype import DType
+from oneflow.base.dtype import DType, int64
 from oneflow.base.flags import refusing_texts
 from oneflow.base.layout import Layout
 from oneflow.base.shape import Size
@@ -32,7 +32,7 @@ _COMPRESSED = (Layout.sparse_csr, Layout.sparse_csc)
 
 
 def sparse_coo_tensor(
-    indices: Any,
+    indices: Any = None,
     values: Any = None,
     size: Sequence[int] | None = None,
     *,
@@ -49,7 +49,7 @@ def sparse_coo_tensor(
 
     Args:
         indices: coordinates: a row for each sparse dimension, a column for each value. Given alone,
-            the size of a tensor without values.
+            the size of a tensor without values, which `size` may say as well.
         values: a value for each column; further dimensions are dense.
         size: the shape; by default what holds the largest coordinates.
         dtype: the type of the values; theirs by default.
@@ -71,7 +71,11 @@ def sparse_coo_tensor(
         [[0.0, 0.0, 3.0], [4.0, 0.0, 0.0]]
     """
     if values is None:
-        size, indices = tuple(indices), zeros(len(indices), 0).long()
+        size = indices if indices is not None else size
+        if size is None:
+            raise TypeError("sparse_coo_tensor(): give `indices` and `values`, or a `size`")
+        size = tuple(size)
+        indices = zeros(len(size), 0).long()
         values = zeros(0, dtype=dtype)
     values = as_tensor(values, dtype=dtype, device=device)
     if values.ndim == 0:
@@ -368,18 +372,42 @@ def spdiags(
         shape: of the matrix.
         layout: `oneflow.sparse_coo` by default.
 
+    Raises:
+        RuntimeError: the arguments do not fit each other; or an offset occurs twice, which reads
+            them.
+
     Example:
         >>> import oneflow as flow
         >>> x = flow.sparse.spdiags(flow.ones(1, 2), flow.tensor([1]), (2, 2))
         >>> x.to_dense().tolist()
         [[0.0, 1.0], [0.0, 0.0]]
     """
+    _check_diagonals(diagonals, offsets, shape)
     table, places = diagonals.reshape(-1, diagonals.shape[-1]), offsets.reshape(-1, 1)
     columns = arange(table.shape[1], device=table.device).expand(table.shape)
     rows = columns - places
     inside = (rows >= 0) & (rows < shape[0]) & (columns < shape[1])
     index = cat([rows[inside].unsqueeze(0), columns[inside].unsqueeze(0)])
     return to_sparse(of_coordinates(index, table[inside], shape).coalesce(), layout=layout)
+
+
+def _check_diagonals(diagonals: Tensor, offsets: Tensor, shape: Sequence[int]) -> None:
+    if len(shape) != 2:
+        raise RuntimeError(f"Output shape must be 2d, got {tuple(shape)}")
+    if diagonals.ndim > 2 or not diagonals.ndim:
+        raise RuntimeError(f"Diagonals must be vector or matrix, got {diagonals.ndim} dimensions")
+    if offsets.ndim > 1:
+        raise RuntimeError(f"Offsets must be scalar or vector, got {offsets.ndim} dimensions")
+    count = diagonals.shape[0] if diagonals.ndim == 2 else 1
+    if count != offsets.numel():
+        raise RuntimeError(
+            f"Number of diagonals ({count}) does not match the number of offsets "
+            f"({offsets.numel()})"
+        )
+    if offsets.dtype is not int64:
+        raise RuntimeError(f"Offset Tensor must have dtype Long, got {offsets.dtype}")
+    if len(set(offsets.reshape(-1).tolist())) < offsets.numel():
+        raise RuntimeError("Offset tensor contains duplicate values")
 
 
 for _method in (to_sparse, to_sparse_csr, to_sparse_csc, to_dense, sparse_mask):

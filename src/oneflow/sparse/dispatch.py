@@ -19,8 +19,8 @@ _NAMES_OF_ZERO_ZERO = """
 _OF_ZERO_ZERO = frozenset(_NAMES_OF_ZERO_ZERO.split())
 _NEVER_IN_PLACE = {"conj", "isinf", "isnan", "positive"}
 _ALONG_DIMENSIONS = """
-    add sub mul div pow transpose t permute unsqueeze select index_select cat sum softmax
-    log_softmax
+    add any sub mul div pow zeros_like transpose t permute unsqueeze select index_select cat sum
+    softmax log_softmax
 """
 # Methods that are those of the values.
 _CONVERSIONS = """

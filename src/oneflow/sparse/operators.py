@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from oneflow.base.composed_operand import SparseOperandError
-from oneflow.base.dtype import DType
+from oneflow.base.device import Device
+from oneflow.base.dtype import DType, bool_
 from oneflow.base.layout import Layout
 from oneflow.base.shape import Size, wrap_dim, wrap_dims
 from oneflow.functional.creation.factory_functions import arange, zeros
@@ -111,6 +112,27 @@ def pow(input: Any, exponent: Any) -> Tensor:
     return on_values(lambda x: x.pow(exponent), input)
 
 
+def any(input: SparseTensor) -> Tensor:
+    """Return whether one element is not 0."""
+    return input.coalesce().values().any() if input.is_sparse else input.values().any()
+
+
+def zeros_like(
+    input: SparseTensor,
+    *,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    requires_grad: bool = False,
+) -> SparseTensor:
+    """Return a tensor of the same shape and layout that stores nothing."""
+    _check_coordinates("zeros_like", input)
+    place = input.device if device is None else device
+    values = input._values()[:0].detach().to(place, dtype or input.dtype)
+    index = input._indices()[:, :0].to(place)
+    result = of_coordinates(index, values, input.shape, True)
+    return result.requires_grad_() if requires_grad else result
+
+
 def transpose(input: SparseTensor, dim0: int, dim1: int) -> SparseTensor:
     """Exchange two sparse dimensions."""
     order = list(range(input.ndim))
@@ -180,7 +202,7 @@ def select(input: SparseTensor, dim: int, index: int) -> Tensor:
     positions = nonzero(coordinate_form._indices()[place] == index % extent).squeeze(1)
     values = coordinate_form._values().index_select(0, positions)
     if count == 1:
-        return values.sum(0)
+        return values.any(0) if values.dtype is bool_ else values.sum(0, dtype=values.dtype)
     rows = [coordinate_form._indices()[row] for row in range(count) if row != place]
     old = cat_dense([row.index_select(0, positions).unsqueeze(0) for row in rows])
     return of_coordinates(old, values, size, coordinate_form._parts.coalesced)

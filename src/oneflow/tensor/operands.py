@@ -20,6 +20,7 @@ from oneflow.base.dtype import (
 from oneflow.base.limits import require_range
 from oneflow.base.placement import Placement
 from oneflow.base.planning import is_planning
+from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.dispatch.call import OPERATION_TABLES, cached_operation, record
 from oneflow.dispatch.operand_casts import CASTING
 from oneflow.primitives.operators.elementwise import cast
@@ -104,12 +105,15 @@ def as_operand(value: Any, device: Device | Placement = CPU) -> Any:
         device: where a tensor is made; on a placement, whole on every device.
 
     Raises:
-        TypeError: it is neither a tensor nor a number.
+        TypeError: it is neither a tensor nor a number; or an array in PyTorch's place, where
+            only operators take arrays.
     """
     if isinstance(value, Tensor) or type(value) in (bool, int, float):
         return value
     if isinstance(value, np.generic):
         return as_operand(value.item(), device)
+    if isinstance(value, np.ndarray) and program_name() == PYTORCH:
+        raise TypeError("expected a Tensor or a number, got numpy.ndarray; `as_tensor` makes one")
     if hasattr(value, "dtype") or isinstance(value, complex):
         return import_array(value, None, device)
     for number in (bool, int, float):
@@ -118,6 +122,11 @@ def as_operand(value: Any, device: Device | Placement = CPU) -> Any:
     raise TypeError(
         f"expected a Tensor or a number, got {value!r} of type `{type(value).__name__}`"
     )
+
+
+def of_array(array: np.ndarray, tensor: Tensor) -> Tensor:
+    """Return a NumPy array as an operand beside a tensor."""
+    return import_array(array, None, _common_device((tensor,)))
 
 
 def as_number(value: Any) -> Any:

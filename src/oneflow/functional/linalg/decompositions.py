@@ -187,6 +187,7 @@ def svdvals(input: Tensor, *, driver: str | None = None) -> Tensor:
 
 def _from_triangle(name: str, x: Tensor, triangle: str) -> Tensor:
     require_matrices(name, x, square=True)
+    triangle = triangle.upper()
     if triangle not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {triangle}")
     return _hermitian(x, triangle == "U")

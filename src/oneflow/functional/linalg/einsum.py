@@ -52,8 +52,8 @@ def einsum(*args: Any) -> Tensor:
     if len(terms) != len(operands):
         which = "fewer" if len(operands) < len(terms) else "more"
         raise RuntimeError(
-            f"einsum(): {which} operands were provided ({len(operands)}) than specified in the "
-            f"equation ({len(terms)})"
+            f"einsum(): {which} operands were provided than specified in the equation: "
+            f"{len(operands)}, not {len(terms)}"
         )
     for other in operands[1:]:
         require_one_dtype("einsum", operands[0], other)
@@ -72,20 +72,46 @@ def _parsed(args: tuple) -> tuple[list[Term], Term | None, list[Tensor]]:
         operands = list(operands[0])
     if not isinstance(equation, str) or not operands:
         raise ValueError(_MISSING_OPERANDS)
-    left, separator, right = equation.replace(" ", "").partition("->")
-    terms = [_parsed_term(text) for text in left.split(",")]
-    return terms, _parsed_term(right) if separator else None, operands
+    left, separator, right = equation.partition("->")
+    terms, start = [], 0
+    for index, text in enumerate(left.split(",")):
+        terms.append(_parsed_term(text, start, f"operand {index}"))
+        start += len(text) + 1
+    result = _parsed_term(right, len(left) + 2, "output") if separator else None
+    return terms, result, operands
 
 
-def _parsed_term(text: str) -> Term:
-    before, ellipsis, after = text.partition("...")
-    for subscript in before + after:
-        if subscript not in string.ascii_letters:
+def _parsed_term(text: str, start: int, owner: str) -> Term:
+    """The letters and the ellipsis of a term, between which spaces may stand.
+
+    Args:
+        text: the term.
+        start: where in the equation it is.
+        owner: what error messages call that which has the term.
+    """
+    term: Term = []
+    at = 0
+    while at < len(text):
+        subscript, place = text[at], start + at
+        if subscript in string.ascii_letters:
+            term.append(subscript)
+        elif subscript == "." and Ellipsis in term:
+            earlier = "but an ellipsis (...)" if owner == "output" else "for which an ellipsis"
+            raise RuntimeError(f"einsum(): found '.' for {owner} {earlier} was already found")
+        elif text.startswith("...", at):
+            term.append(Ellipsis)
+            at += 2
+        elif subscript == ".":
             raise RuntimeError(
-                f"einsum(): invalid subscript {subscript!r} given in {text!r}, subscripts must be "
-                "in [a-zA-Z] with at most one ellipsis `...`"
+                f"einsum(): found '.' for {owner} that is not part of any ellipsis (...)"
             )
-    return [*before, *([Ellipsis] if ellipsis else []), *after]
+        elif subscript != " ":
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {place} in the equation string, "
+                f"subscripts must be in [a-zA-Z], got {subscript!r}"
+            )
+        at += 1
+    return term
 
 
 def _from_lists(args: tuple) -> tuple[list[Term], Term | None, list[Tensor]]:
@@ -143,8 +169,9 @@ def _expand_ellipsis(term: Term, first: int, most: int) -> Term:
 def _require_rank(index: int, term: Term, shape: tuple[int, ...], hidden: int) -> None:
     named = len(term) - (Ellipsis in term)
     if hidden < 0 or (Ellipsis not in term and named != len(shape)):
+        relation = "is more than" if Ellipsis in term else "does not match"
         raise RuntimeError(
-            f"einsum(): the number of subscripts in the equation ({named}) does not match the "
+            f"einsum(): the number of subscripts in the equation ({named}) {relation} the "
             f"number of dimensions ({len(shape)}) for operand {index}"
             f"{'' if Ellipsis in term else ' and no ellipsis was given'}"
         )

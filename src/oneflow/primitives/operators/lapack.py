@@ -35,7 +35,7 @@ def _permutation(pivots, *, rows: int):
 
 def _find_bad_pivot(pivots, *, rows: int):
     """Tell whether a pivot is no row, and which: the largest or the smallest."""
-    largest, smallest = jnp.max(pivots, initial=1), jnp.min(pivots, initial=rows)
+    largest, smallest = jnp.max(pivots, initial=0), jnp.min(pivots, initial=max(rows, 1))
     is_bad = (largest > rows) | (smallest < 1)
     return is_bad, jnp.where(largest > rows, largest, smallest)
 
