@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from types import SimpleNamespace
@@ -84,6 +85,36 @@ def test_suites_are_of_libraries_in_the_list():
     assert all(suite.repository.startswith("https://") and suite.paths for suite in found)
 
 
+def test_parts_of_tests_count_with_their_test(tmp_path):
+    file = tmp_path / "test_parts.py"
+    file.write_text(
+        "import unittest\n"
+        "class TestParts(unittest.TestCase):\n"
+        "    def test_wrong(self):\n"
+        "        for number in (1, 2, 3):\n"
+        "            with self.subTest(number=number):\n"
+        "                assert number != 2\n"
+        "    def test_right(self):\n"
+        "        with self.subTest(number=1):\n"
+        "            pass\n"
+        "def test_wrong_part(subtests):\n"
+        "    for number in (1, 2, 3):\n"
+        "        with subtests.test(number=number):\n"
+        "            assert number != 2\n"
+    )
+    results = results_of(tmp_path, "torch", "suite_some")
+    recorder = suite_child.Recorder(results, None, 1)
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(tmp_path)]
+    pytest.main([str(file), *options], plugins=[recorder])
+    outcomes = {name.rpartition("::")[2]: r.outcome for name, r in results.by_test.items()}
+    assert outcomes == {"test_wrong": FAILED, "test_right": PASSED, "test_wrong_part": FAILED}
+    wrong = [r for r in results.by_test.values() if r.outcome == FAILED]
+    assert all("number != 2" in r.message and r.seconds > 0 for r in wrong)
+    # While a test runs, its parts do not end it: who stops the process knows which one it was.
+    lines = [Result(**json.loads(line)) for line in results.file.read_text().splitlines()]
+    assert len(lines) == 2 * len(outcomes)
+
+
 def test_tests_that_pass_on_pytorch_are_run_here(tmp_path, monkeypatch):
     names = ("test_some.py::test_one", "test_some.py::test_two", "test_some.py::test_three")
     seen = {}
@@ -106,6 +137,7 @@ def test_tests_that_pass_on_pytorch_are_run_here(tmp_path, monkeypatch):
                     failed=fails,
                     skipped=False,
                     longreprtext="wrong" * fails,
+                    duration=1.0,
                 )
                 recorder.pytest_runtest_logreport(report)
         again = [SimpleNamespace(nodeid=name) for name in names]

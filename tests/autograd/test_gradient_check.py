@@ -130,6 +130,40 @@ def test_inputs_of_other_kinds(name):
     assert ours == theirs if theirs is True else ours[0] == theirs[0]
 
 
+# Relative changes of the gradient from pass to pass, and whether they are only roundings.
+PASSES = {0.0: True, 1e-14: True, 1e-10: False, 1e-3: False}
+
+
+@pytest.mark.parametrize("change", PASSES)
+def test_second_passes_may_round_otherwise(change):
+    class Changing(flow.autograd.Function):
+        passes = 0
+
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            Changing.passes += 1
+            return g * (1 + change * Changing.passes)
+
+    def check(scale, **options):
+        x = flow.tensor([0.5, 1e-9], dtype=flow.float64, requires_grad=True)
+        return flow.autograd.gradcheck(
+            lambda x: Changing.apply(x) * scale, x, raise_exception=False, **options
+        )
+
+    assert check(1.0) == check(1e-3) == PASSES[change]
+    assert check(1.0, nondet_tol=1.0, rtol=1.0)
+
+
+def test_gradients_without_end_are_the_same_again():
+    x = flow.tensor([0.0, 4.0], dtype=flow.float64, requires_grad=True)
+    for function, fits in ((lambda x: x.sqrt(), False), (lambda x: x * 2, True)):
+        assert flow.autograd.gradcheck(function, x, raise_exception=False) is fits
+
+
 def test_single_precision_is_checked_with_a_warning():
     x = flow.tensor([0.5], requires_grad=True)
     with pytest.warns(UserWarning, match="input 0 has dtype oneflow.float32"):

@@ -31,6 +31,7 @@ class Recorder:
 
     def __init__(self, results: Results, counted: set[str] | None, every: int) -> None:
         self._results, self._counted, self._every = results, counted, every
+        self._failed_part = ""
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list) -> None:
@@ -52,17 +53,21 @@ class Recorder:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Note that a test begins."""
+        self._failed_part = ""
         self._results.add(Result(nodeid, STARTED))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the outcome of a test."""
+        if isinstance(report, pytest.SubtestReport):
+            # The test that it is a part of goes on.
+            self._failed_part = self._failed_part or report.longreprtext * report.failed
+            return
         if report.passed and report.when != "call":
             return
-        if isinstance(report, pytest.SubtestReport) and not report.failed:
-            # The test that it is a part of goes on.
-            return
-        outcome = FAILED if report.failed else SKIPPED if report.skipped else PASSED
-        message = report.longreprtext[-_MESSAGE_LENGTH:]
+        text = self._failed_part or report.longreprtext
+        outcome = SKIPPED if report.skipped else PASSED
+        outcome = FAILED if report.failed or self._failed_part else outcome
+        message = text[-_MESSAGE_LENGTH:]
         self._results.add(Result(report.nodeid, outcome, message, report.duration))
 
 

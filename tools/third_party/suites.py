@@ -23,7 +23,7 @@ from pathlib import Path
 from tools.cache_folder import cache_folder
 from tools.environments import PROJECT
 from tools.third_party.__main__ import prepare
-from tools.third_party.libraries import FOLDER, read_libraries
+from tools.third_party.libraries import FOLDER, Library, read_libraries
 from tools.third_party.page import write_part
 from tools.torch_tests.processes import forget, run_to_the_end
 from tools.torch_tests.results import Results, results_of
@@ -42,6 +42,7 @@ class Suite:
         repository: where the tests are.
         revision: the version of them: a tag, or a commit where a version has no tag.
         paths: files and folders with tests.
+        packages: what the tests need beside the library.
         options: of pytest.
         variables: of the environment.
         every: one of so many tests is run, the same ones each time.
@@ -52,6 +53,7 @@ class Suite:
     repository: str
     revision: str
     paths: list[str]
+    packages: list[str] = field(default_factory=list)
     options: list[str] = field(default_factory=list)
     variables: dict[str, str] = field(default_factory=dict)
     every: int = 1
@@ -83,6 +85,8 @@ def _fetch(suite: Suite, cache: Path) -> None:
 def _run(suite: Suite, cache: Path, limit: int, again: str | None) -> None:
     libraries = {library.name: library for library in read_libraries()}
     environment = prepare(cache, libraries[suite.library])
+    if suite.packages:
+        prepare(cache, Library(f"suite_{suite.name}", tuple(suite.packages)))
     _fetch(suite, cache)
     variables = {
         **os.environ,
