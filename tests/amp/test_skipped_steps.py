@@ -189,3 +189,21 @@ def test_all_gradients_are_unscaled_by_one_instruction(bad, is_split):
             expected[1, 2] = np.nan
         assert parameter.grad.dtype is parameter.dtype
         assert np.allclose(parameter.grad.double().numpy(), expected, rtol=4e-3, equal_nan=True)
+
+
+def test_a_second_step_before_the_update_is_refused():
+    """Its gradients would still be scaled."""
+    for f in (flow, torch):
+        weight = f.ones(2, requires_grad=True)
+        optimizer, scaler = f.optim.SGD([weight], lr=0.5), f.amp.GradScaler("cpu", init_scale=4.0)
+        scaler.scale(weight.sum()).backward()
+        scaler.step(optimizer)
+        scaler.scale(weight.sum()).backward()
+        with pytest.raises(RuntimeError, match="already been called since the last update"):
+            scaler.step(optimizer)
+        assert weight.tolist() == [0.5, 0.5]
+        scaler.update()
+        optimizer.zero_grad()
+        scaler.scale(weight.sum()).backward()
+        scaler.step(optimizer)
+        assert weight.tolist() == [0.0, 0.0]

@@ -206,14 +206,6 @@ def test_loading_converts_dtypes_and_takes_numpy():
     assert net.weight.is_leaf
 
 
-def test_loading_by_assignment_takes_the_tensors_over():
-    net = flow.nn.Linear(2, 1)
-    state = {"weight": flow.ones(1, 2, dtype=flow.float64), "bias": flow.ones(1)}
-    net.load_state_dict(state, assign=True)
-    assert net.weight.dtype is flow.float64
-    assert isinstance(net.weight, flow.nn.Parameter)
-
-
 def test_extra_state_and_versions_travel():
     class Counter(flow.nn.Module):
         _version = 2

@@ -190,6 +190,7 @@ class GradScaler(StaticGradScaler):
         self.backoff_factor = backoff_factor
         self.growth_interval = growth_interval
         self._enabled = enabled
+        self._stepped: set[Optimizer] = set()
         self._first_count = 0
         self._good_steps: Tensor | None = None
 
@@ -207,6 +208,27 @@ class GradScaler(StaticGradScaler):
         if self._good_steps is None:
             self._good_steps = _number(self._first_count, np.int64, tensors["_scale"].device)
         return {**tensors, "_good_steps": self._good_steps}
+
+    def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        """Divide the gradients by the scale, if that is still to do, and step the optimizer.
+
+        The step is skipped if a gradient is infinite or not a number.
+
+        Raises:
+            RuntimeError: it was called since the last `update` already: gradients that have come
+                since then would stay scaled.
+        """
+        if optimizer in self._stepped:
+            raise RuntimeError("step() has already been called since the last update()")
+        result = super().step(optimizer, *args, **kwargs)
+        if self._enabled:
+            self._stepped.add(optimizer)
+        return result
+
+    def reset(self) -> None:
+        """Forget that gradients were unscaled, and optimizers stepped."""
+        super().reset()
+        self._stepped.clear()
 
     def _step(self, optimizer: Optimizer, args: tuple, kwargs: dict[str, Any]) -> Any:
         flag = self._found_inf.get(optimizer)

@@ -255,8 +255,16 @@ def _load_tensor(
     if not assign:
         copy_into(target, value)
         return
-    if isinstance(target, Parameter) and not isinstance(value, Parameter):
-        value = Parameter(value, requires_grad=target.requires_grad)
+    if isinstance(target, Parameter):
+        if target.requires_grad and not (value.dtype.is_floating_point or value.dtype.is_complex):
+            errors.append(
+                f'While assigning the parameter named "{key}", only Tensors of floating point and '
+                f"complex dtype can require gradients, got {value.dtype!r}."
+            )
+            return
+        if not isinstance(value, Parameter):
+            value = Parameter(value)
+        value.requires_grad_(target.requires_grad)
     setattr(module, name, value)
 
 

@@ -36,6 +36,8 @@ def sum_dtype(dtype: DType) -> DType:
 
 def reduced(primitive: Primitive, x: Tensor, dim: Dims, keepdim: bool, dtype: DType) -> Tensor:
     """Convert to `dtype`, then reduce over `dim`."""
+    if dtype is dt.bool_ and primitive is p.sum_:
+        primitive = p.any_true  # XLA adds no truth values
     if x._value.spec.dtype is not dtype:
         x = cast_to(x, dtype)
     return call(primitive, x, dims=reduced_dims(x, dim), keepdim=bool(keepdim))
