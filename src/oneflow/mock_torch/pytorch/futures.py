@@ -48,39 +48,74 @@ class Future(Generic[T]):
         return self.wait()
 
     def set_result(self, result: T) -> None:
-        """Give the result; those who wait go on."""
-        self._result.set_result(result)
+        """Give the result; those who wait go on.
+
+        Raises:
+            RuntimeError: the future is done.
+        """
+        self._complete(self._result.set_result, result)
 
     def set_exception(self, result: BaseException) -> None:
         """Give an exception in place of the result.
 
         Raises:
             AssertionError: it is no exception.
+            RuntimeError: the future is done.
         """
         if not isinstance(result, BaseException):
             raise AssertionError(f"`result` must be an exception, got {result!r}")
-        self._result.set_exception(result)
+        self._complete(self._result.set_exception, result)
+
+    @staticmethod
+    def _complete(give: Callable[[Any], None], result: Any) -> None:
+        try:
+            give(result)
+        except concurrent.futures.InvalidStateError:
+            raise RuntimeError(
+                "Attempting to mark a completed Future as complete again. Note that a Future can "
+                "only be marked completed once."
+            ) from None
+
+    def __reduce__(self) -> Any:
+        raise RuntimeError("Can not pickle torch.futures.Future")
 
     def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
         """Call ``callback(future)`` when the result is there, or at once if it is."""
         self._result.add_done_callback(lambda _: callback(self))
 
     def then(self, callback: Callable[[Future[T]], Any]) -> Future[Any]:
-        """Return what ``callback(future)`` will return when the result is there."""
+        """Return what ``callback(future)`` will return when the result is there.
+
+        An exception of the callback is raised, where that is waited for, as the cause of a
+        RuntimeError.
+        """
         future: Future[Any] = Future()
 
         def go_on(done: Future[T]) -> None:
             try:
-                future.set_result(callback(done))
+                result = callback(done)
             except Exception as error:
-                future.set_exception(error)
+                failure = RuntimeError(
+                    "Got the following error when running the callback: "
+                    f"{type(error).__name__}: {error}"
+                )
+                failure.__cause__ = error
+                future.set_exception(failure)
+            else:
+                future.set_result(result)
 
         self.add_done_callback(go_on)
         return future
 
 
 def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
-    """Return the futures as the result of one that is done when they all are."""
+    """Return the futures as the result of one that is done when they all are.
+
+    Raises:
+        RuntimeError: one of them is None.
+    """
+    for future in futures:
+        require_future(future)
     together: Future[list[Future[Any]]] = Future()
     waiting = [future for future in futures if not future.done()]
 
@@ -94,6 +129,16 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
     for future in list(waiting):
         future.add_done_callback(count_down)
     return together
+
+
+def require_future(future: Any) -> None:
+    """Refuse None in place of a future.
+
+    Raises:
+        RuntimeError: it is None.
+    """
+    if future is None:
+        raise RuntimeError("Future can't be None")
 
 
 def wait_all(futures: Sequence[Future[Any]]) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Union, get_args, get_origin
 
 from oneflow import nn
 from oneflow.mock_torch.missing import raise_missing
-from oneflow.mock_torch.pytorch.futures import Future as Future
+from oneflow.mock_torch.pytorch.futures import Future as Future, require_future
 
 _ARCHIVE_REASON = (
     "there is no TorchScript; `nn.Graph.save` writes programs that run without their code"
@@ -103,7 +103,12 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
 
 
 def wait(future: Future[Any]) -> Any:
-    """Return the result of `fork`."""
+    """Return the result of `fork`.
+
+    Raises:
+        RuntimeError: there is no future.
+    """
+    require_future(future)
     return future.wait()
 
 
