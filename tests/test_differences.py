@@ -185,3 +185,23 @@ def test_nan_stays_when_it_is_quantized():
     scale, zero = flow.full((2,), 0.1), flow.zeros(2, dtype=flow.int32)
     per_channel = flow.fake_quantize_per_channel_affine(x, scale, zero, 0, -8, 7)
     assert np.isnan(per_channel.numpy()).tolist() == [True, False]
+
+
+def test_gradients_reach_what_a_view_does_not_show():
+    slopes = []
+    for f in (flow, torch):
+        weight = f.ones(4, 6, requires_grad=True)
+        (weight * 1)[::2].as_strided((2, 2), (2, 1), 3).sum().backward()
+        slopes.append((weight.grad[0].sum().item(), weight.grad[1, 0].item()))
+    assert slopes == [(3, 1), (3, 0)]
+
+
+def test_means_of_smoothed_losses_without_weight():
+    losses = [
+        f.nn.functional.cross_entropy(
+            f.zeros(1, 2), f.tensor([0]), weight=f.tensor([0.0, 1.0]), label_smoothing=0.2
+        ).item()
+        for f in (flow, torch)
+    ]
+    assert losses[0] == np.inf
+    assert np.isnan(losses[1])
