@@ -54,9 +54,11 @@ def _embedding_backward(g, indices, *, rows: int, padding: int, by_frequency: bo
     if by_frequency:
         counts = jnp.zeros(rows, g.dtype).at[flat].add(1, mode="drop")
         grads = quotient(grads, counts[flat][:, None])
-    # Rows beyond the table are dropped: the padding's, and wrong ones, which the check reports.
-    target = jnp.where((flat == padding) | (flat < 0), rows, flat)
-    return jnp.zeros((rows, grads.shape[1]), g.dtype).at[target].add(grads, mode="drop")
+    # Rows outside of the table are dropped: the padding's, and wrong ones, which the check reports.
+    unknown = flat < 0 if padding < 0 else (flat == padding) | (flat < 0)
+    target = jnp.where(unknown, rows, flat)
+    table = jnp.zeros((rows, grads.shape[1]), g.dtype).at[target]
+    return table.add(grads, mode="drop", wrap_negative_indices=False)
 
 
 def _backward_axes(operation: Operation) -> Axes:

@@ -112,14 +112,14 @@ flip.gradient(x=lambda g, dims: flip(g, dims=dims))
 def _slice(x, *starts, dims: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...]):
     """Along `dims[i]`: `sizes[i]` elements from `starts[i]`, every `steps[i]`-th.
 
-    Starts are run-time numbers.
+    Starts are run-time numbers, at least 0: nothing is computed to count them from the end.
     """
     index = [jnp.zeros((), jnp.int64)] * x.ndim
     slice_sizes, strides = list(x.shape), [1] * x.ndim
     for dim, start, size, step in zip(dims, starts, sizes, steps, strict=True):
         index[dim], strides[dim] = start, step
         slice_sizes[dim] = (size - 1) * step + 1 if size else 0
-    taken = lax.dynamic_slice(x, index, slice_sizes)
+    taken = lax.dynamic_slice(x, index, slice_sizes, allow_negative_indices=False)
     return (
         lax.slice(taken, [0] * x.ndim, taken.shape, strides)
         if any(step != 1 for step in steps)
@@ -174,7 +174,7 @@ def _slice_update(x, values, *starts, dims: tuple[int, ...], steps: tuple[int, .
         index = [jnp.zeros((), jnp.int64)] * x.ndim
         for dim, start in zip(dims, starts, strict=True):
             index[dim] = start
-        return lax.dynamic_update_slice(x, values, index)
+        return lax.dynamic_update_slice(x, values, index, allow_negative_indices=False)
     dtype = index_dtype(max(x.shape))
     along = [jnp.arange(size, dtype=dtype) for size in x.shape]
     for dim, start, step in zip(dims, starts, steps, strict=True):
@@ -217,7 +217,8 @@ def _select(x, *indices, dims: tuple[int, ...]):
     start = [jnp.zeros((), jnp.int64)] * x.ndim
     for dim, index in zip(dims, indices, strict=True):
         start[dim] = index
-    return lax.squeeze(lax.dynamic_slice(x, start, keepdim_shape(x.shape, dims)), dims)
+    sizes = keepdim_shape(x.shape, dims)
+    return lax.squeeze(lax.dynamic_slice(x, start, sizes, allow_negative_indices=False), dims)
 
 
 def _write_select(base, new, *indices, dims):
@@ -272,7 +273,8 @@ def _select_update(x, values, *indices, dims: tuple[int, ...]):
     start = [jnp.zeros((), jnp.int64)] * x.ndim
     for dim, index in zip(dims, indices, strict=True):
         start[dim] = index
-    return lax.dynamic_update_slice(x, values.reshape(keepdim_shape(x.shape, dims)), start)
+    values = values.reshape(keepdim_shape(x.shape, dims))
+    return lax.dynamic_update_slice(x, values, start, allow_negative_indices=False)
 
 
 def _select_update_axes(operation) -> Axes:
