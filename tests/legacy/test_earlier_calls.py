@@ -154,3 +154,14 @@ def test_other_threads_are_outside_of_the_job():
     job(np.float32([1, 2]))
     assert results[0].values.tolist() == [1, 2]
     flow.clear_default_session()
+
+
+@pytest.mark.parametrize("function", [flow.nonzero, lambda x: x.numpy(), lambda x: x[x > 0]])
+def test_values_are_not_read_in_bodies(function):
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        return function(x)
+
+    with pytest.raises(RuntimeError, match="job `job`: a blob's value was read in its body"):
+        job(np.float32([1, 2]))
+    flow.clear_default_session()

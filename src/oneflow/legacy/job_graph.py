@@ -16,6 +16,7 @@ from oneflow.base.sbp import BROADCAST, Sbp, split
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation import factory_functions
+from oneflow.graph.capturing_recorder import NO_VALUES_YET
 from oneflow.graph.graph import Graph
 from oneflow.legacy.annotations import Leaf, map_leaves
 from oneflow.legacy.context import BodyRun, running
@@ -23,6 +24,7 @@ from oneflow.legacy.optimizers import JobOptimizer
 from oneflow.legacy.session import default_session
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
+from oneflow.runtime.eager import NoValuesError
 from oneflow.runtime.planning_mode import planning
 from oneflow.tensor.batch_sharding import BatchSharding
 from oneflow.tensor.host_inputs import HostInputCapture, capture_host_inputs, current_host_inputs
@@ -78,10 +80,15 @@ class JobGraph(Graph):
         """Run the body without data; create its variables and optimizers.
 
         Raises:
-            RuntimeError: a job that does not train minimises a loss.
+            RuntimeError: a job that does not train minimises a loss, or the body reads a value.
         """
-        with planning():
-            run = self._run_without_data(placeholders)
+        try:
+            with planning():
+                run = self._run_without_data(placeholders)
+        except NoValuesError as error:
+            raise RuntimeError(
+                f"job `{self.job_name}`: a blob's value was read in its body. {NO_VALUES_YET}"
+            ) from error
         if self.placement is not None:
             self.default_device = self.placement
         session = default_session()

@@ -397,6 +397,10 @@ def _is_addressable(device: Device | Placement) -> bool:
     return not device.is_meta if isinstance(device, Device) else device.includes_this_process
 
 
+class NoValuesError(RuntimeError):
+    """A value was read of a tensor that has none: on ``meta``, or made while planning."""
+
+
 class MetaArray:
     """Placeholder of an array of which this process holds no data.
 
@@ -407,7 +411,7 @@ class MetaArray:
     __slots__ = ()
 
     def __array__(self, *args: Any, **options: Any) -> np.ndarray:
-        raise RuntimeError(
+        raise NoValuesError(
             "a tensor on `meta`, or made while planning, has a shape, but no values to read"
         )
 
