@@ -91,6 +91,20 @@ CALLS = {
     "flow.nn.swish(x)": torch.nn.functional.silu(T),
     "flow.tril(x, 1)": np.tril(X, 1),
     'flow.nn.L1Loss("sum")(x, x * 2)': torch.nn.functional.l1_loss(T, 2 * T, reduction="sum"),
+    "x.sort().values": np.sort(X),
+    "x.sort(1)[1]": np.argsort(X),
+    "flow.Tensor.argsort(x)": np.argsort(X),
+    "flow.nn.L1Loss(None, None)(x, x * 2)": T.abs().mean(),
+    'flow.nn.MSELoss(None, None, "sum")(x, x * 2)': (T**2).sum(),
+    'flow.nn.BCELoss(flow.ones(4), "sum")(flow.sigmoid(x), x * 0 + 1)': -SIGMOID.log().sum(),
+    'flow.nn.BCEWithLogitsLoss(None, "sum")(x, x * 0 + 1)': -SIGMOID.log().sum(),
+    'flow.nn.KLDivLoss(None, None, "sum")(x, flow.sigmoid(x))': torch.nn.functional.kl_div(
+        T, SIGMOID, reduction="sum"
+    ),
+    "flow.nn.MarginRankingLoss(0.5, None, None)(x, x * 2, x * 0 + 1)": (T + 0.5)
+    .clamp(min=0)
+    .mean(),
+    "flow.nn.TripletMarginLoss(4.0, 2.0, 1e-6)(x, x + 1, x - 2)": 2.0,
     "flow.nn.GroupNorm(2, 4, affine=False)(flow.reshape(x, (1, 4, 3, 1)))": (
         torch.nn.functional.group_norm(T.reshape(1, 4, 3, 1), 2)
     ),
@@ -139,6 +153,34 @@ def test_outside_of_jobs_names_mean_what_they_mean_today():
         flow.nn.MSELoss(flow.ones(2), flow.ones(2))
     with pytest.raises(TypeError):
         flow.sort(flow.ones(2), -1, "DESCENDING")
+
+
+def test_errors_in_jobs_are_those_of_today():
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        with pytest.raises(ValueError, match="upscale_factor"):
+            flow.nn.PixelShuffle(2, 2)
+        with pytest.raises(TypeError, match=r"slice\(\) takes"):
+            flow.slice(x, [(0, 2, 1)], None)
+        with pytest.raises(TypeError, match=r"cat\(\): argument 'tensors' must be tuple"):
+            flow.concat(x)
+        return x
+
+    job(np.float32([1, 2]))
+    flow.clear_default_session()
+
+
+def test_classes_beside_a_loss_get_its_arguments():
+    class Noted:
+        def __new__(cls, reduction):
+            created = super().__new__(cls)
+            created.noted = reduction
+            return created
+
+    class Mine(flow.nn.L1Loss, Noted):
+        pass
+
+    assert (Mine("sum").noted, Mine("sum").reduction) == ("sum", "sum")
 
 
 def test_other_threads_are_outside_of_the_job():

@@ -147,6 +147,26 @@ def register_public(path: str, public: Callable[..., Any]) -> None:
     note_place_of_name(path, public)
 
 
+def attach_todays(*functions: Callable[..., Any]) -> None:
+    """Make functions methods that mean what they do today in the bodies of jobs, too.
+
+    Raises:
+        ValueError: Tensor has a method of such a name.
+    """
+    for public in functions:
+        attach_defined(public.__name__, _calling(public))
+
+
+def _calling(public: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of this package that calls `public`, and so means what it means today."""
+
+    @functools.wraps(public)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        return public(*args, **kwargs)
+
+    return method
+
+
 def inplace_form(public: Callable[..., Any], *paths: str) -> Callable[..., Any]:
     """Publish the in-place form of a function that takes `inplace`, and return it.
 

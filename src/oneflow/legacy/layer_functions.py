@@ -6,7 +6,7 @@ variables of a normalization.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from oneflow.functional.earlier_calls import earlier_meaning_of
@@ -24,7 +24,15 @@ from oneflow.nn.modules import (
 from oneflow.tensor.tensor import Tensor
 
 
-@earlier_meaning_of(loss_modules.L1Loss)
+def _takes_blobs(*names: str) -> Callable[[Mapping[str, Any]], bool]:
+    """A test whether these arguments are blobs; today's layers are made of numbers and options."""
+    return lambda arguments: all(isinstance(arguments[name], Tensor) for name in names)
+
+
+_TAKES_PAIR = _takes_blobs("input", "target")
+
+
+@earlier_meaning_of(loss_modules.L1Loss, fits=_TAKES_PAIR)
 def l1_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", name: str | None = None
 ) -> Tensor:
@@ -32,7 +40,7 @@ def l1_loss(
     return elementwise_loss.l1_loss(input, target, reduction=reduction)
 
 
-@earlier_meaning_of(loss_modules.MSELoss)
+@earlier_meaning_of(loss_modules.MSELoss, fits=_TAKES_PAIR)
 def mse_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", name: str | None = None
 ) -> Tensor:
@@ -40,7 +48,7 @@ def mse_loss(
     return elementwise_loss.mse_loss(input, target, reduction=reduction)
 
 
-@earlier_meaning_of(loss_modules.BCELoss)
+@earlier_meaning_of(loss_modules.BCELoss, fits=_TAKES_PAIR)
 def bce_loss(
     input: Tensor,
     target: Tensor,
@@ -52,7 +60,7 @@ def bce_loss(
     return elementwise_loss.binary_cross_entropy(input, target, weight, reduction=reduction)
 
 
-@earlier_meaning_of(loss_modules.BCEWithLogitsLoss)
+@earlier_meaning_of(loss_modules.BCEWithLogitsLoss, fits=_TAKES_PAIR)
 def bce_with_logits_loss(
     input: Tensor,
     target: Tensor,
@@ -67,7 +75,7 @@ def bce_with_logits_loss(
     )
 
 
-@earlier_meaning_of(loss_modules.KLDivLoss)
+@earlier_meaning_of(loss_modules.KLDivLoss, fits=_TAKES_PAIR)
 def kl_div_loss(
     input: Tensor,
     target: Tensor,
@@ -79,7 +87,9 @@ def kl_div_loss(
     return elementwise_loss.kl_div(input, target, reduction=reduction, log_target=log_target)
 
 
-@earlier_meaning_of(margin_modules.MarginRankingLoss)
+@earlier_meaning_of(
+    margin_modules.MarginRankingLoss, fits=_takes_blobs("input1", "input2", "target")
+)
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -92,7 +102,9 @@ def margin_ranking_loss(
     return margin_loss.margin_ranking_loss(input1, input2, target, margin, reduction=reduction)
 
 
-@earlier_meaning_of(margin_modules.TripletMarginLoss)
+@earlier_meaning_of(
+    margin_modules.TripletMarginLoss, fits=_takes_blobs("anchor", "positive", "negative")
+)
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -110,18 +122,13 @@ def triplet_margin_loss(
     )
 
 
-@earlier_meaning_of(patch_modules.PixelShuffle)
+@earlier_meaning_of(patch_modules.PixelShuffle, fits=_takes_blobs("input"))
 def pixel_shuffle(input: Tensor, upscale_factor: int, name: str | None = None) -> Tensor:
     """Images whose channels became pixels: ``(N, C * r * r, H, W)`` to ``(N, C, H * r, W * r)``."""
     return patches.pixel_shuffle(input, upscale_factor)
 
 
-def _takes_blob(arguments: Mapping[str, Any]) -> bool:
-    """True if the first argument is a blob; today's layers begin with a size."""
-    return isinstance(arguments["x"], Tensor)
-
-
-@earlier_meaning_of(normalization_modules.GroupNorm, fits=_takes_blob)
+@earlier_meaning_of(normalization_modules.GroupNorm, fits=_takes_blobs("x"))
 def group_norm(
     x: Tensor,
     num_groups: int = 32,
@@ -148,7 +155,7 @@ def group_norm(
     instancenorm.InstanceNorm1d,
     instancenorm.InstanceNorm2d,
     instancenorm.InstanceNorm3d,
-    fits=_takes_blob,
+    fits=_takes_blobs("x"),
 )
 def instance_norm(
     x: Tensor, eps: float = 1e-5, affine: bool = True, name: str | None = None

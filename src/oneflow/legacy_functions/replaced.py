@@ -34,12 +34,22 @@ def _has_direction(arguments: Mapping[str, Any]) -> bool:
     return isinstance(arguments.get("direction", ""), str)
 
 
+def _has_inputs(arguments: Mapping[str, Any]) -> bool:
+    """True for blobs in a sequence, or under their other name."""
+    return isinstance(arguments.get("inputs", ()), Sequence)
+
+
+def _has_bounds(arguments: Mapping[str, Any]) -> bool:
+    """True for a begin and a size, which are both sequences."""
+    return isinstance(arguments["begin"], Sequence) and isinstance(arguments["size"], Sequence)
+
+
 def _has_shape(arguments: Mapping[str, Any]) -> bool:
     """True for sizes in one sequence, behind which a dtype may follow."""
     return isinstance(arguments["shape"], Sequence)
 
 
-@earlier_meaning_of(concats.cat)
+@earlier_meaning_of(concats.cat, fits=_has_inputs)
 @function(method=False, namespace=_NAMESPACE)
 def concat(
     inputs: Sequence[Tensor] | None = None,
@@ -146,7 +156,7 @@ def pad(
     return padding.pad(x, widths, value=constant_value)
 
 
-@earlier_meaning_of(stack.slice_)
+@earlier_meaning_of(stack.slice_, fits=_has_bounds)
 @function(method=False, namespace=_NAMESPACE)
 def slice_(
     x: Tensor, begin: Sequence[int | None], size: Sequence[int | None], name: str | None = None

@@ -14,4 +14,5 @@ class FunctionInJobs:
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         if job_bodies and (earlier := earlier_meaning(cls, args, kwargs)):
             return earlier(*args, **kwargs)
-        return super().__new__(cls)
+        new = super().__new__
+        return new(cls) if new is object.__new__ else new(cls, *args, **kwargs)

@@ -12,7 +12,7 @@ from oneflow.base.dtype import DType, bool_, float32, int32, int64, uint64
 from oneflow.base.shape import as_integer, wrap_dim
 from oneflow.functional import return_types
 from oneflow.functional.derivatives import raise_without_derivative
-from oneflow.functional.registry import function
+from oneflow.functional.registry import attach_todays, function
 from oneflow.primitives.operators import sort as p, statistics
 from oneflow.primitives.operators.elementwise import where as choose
 from oneflow.tensor.call import call
@@ -58,7 +58,7 @@ def argwhere(input: Tensor, dtype: DType = int64) -> Tensor:
     return cast_to(nonzero(input), dtype)
 
 
-@function()
+@function(method=False)
 def sort(
     input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False
 ) -> return_types.sort:
@@ -88,7 +88,7 @@ def sort(
     return return_types.sort(*call(p.sort, input, dim=at, descending=descending))
 
 
-@function()
+@function(method=False)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """Positions that would sort the tensor along `dim`.
 
@@ -98,6 +98,9 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
         tensor([1, 2, 0], dtype=oneflow.int64)
     """
     return sort(input, dim, descending)[1]
+
+
+attach_todays(sort, argsort)
 
 
 @function()
