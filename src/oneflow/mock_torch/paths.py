@@ -41,6 +41,7 @@ _ROWS = (
         "_check _check_index _check_is_size _check_not_implemented _check_tensor_all "
         "_check_tensor_all_with _check_type _check_value _check_with",
     ),
+    ("torch", "oneflow.functional.linalg.lapack", "lu=packed_lu"),
     ("torch", "oneflow.distributions.gamma", "_standard_gamma=standard_gamma"),
     ("torch", "oneflow.base.dtype", "qint8 qint32 quint8 quint4x2 quint2x4"),
     (

@@ -83,6 +83,27 @@ def lu_factor_ex(
     return return_types.linalg_lu_factor_ex(packed, pivots, info)
 
 
+@function(method="lu", namespace=None)
+def packed_lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
+    """Both triangles of a factorization in one matrix, and the exchanged rows.
+
+    Unlike `linalg.lu_factor` it takes singular matrices.
+
+    Args:
+        input: ``[..., m, n]``, float32, float64 or complex.
+        pivot: must be True.
+        get_infos: return the ``info`` of `lu_factor_ex`, too.
+
+    Example:
+        >>> import oneflow as flow
+        >>> p, l, u = flow.lu_unpack(*flow.tensor([[1.0, 2.0], [2.0, 2.0]]).lu())
+        >>> (p @ l @ u).tolist()
+        [[1.0, 2.0], [2.0, 2.0]]
+    """
+    packed, pivots, info = lu_factor_ex(input, pivot=pivot)
+    return (packed, pivots, info) if get_infos else (packed, pivots)
+
+
 @function(method=False, keyword_aliases={"LU_data": "LU", "LU_pivots": "pivots"})
 def lu_unpack(
     LU: Tensor, pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
