@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+import jax
 import numpy as np
 import pytest
 
@@ -333,6 +335,54 @@ main()
 """
     done = run_script(script)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "has ended\n")
+
+
+def test_results_of_threads_that_have_ended_are_not_held() -> None:
+    class Doubled(flow.nn.Graph):
+        def build(self, x: flow.Tensor) -> flow.Tensor:
+            return x * 2.0
+
+    def run() -> None:
+        graph, x = Doubled(), flow.ones(1000, 1000)
+        for _ in range(3):
+            graph(x).sum().item()
+        graph(x)
+
+    before = sum(array.nbytes for array in jax.live_arrays())
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    flow.eager.synchronize()
+    gc.collect()
+    assert sum(array.nbytes for array in jax.live_arrays()) - before < 2**20
+
+
+def test_finalizers_in_threads_run_programs() -> None:
+    script = """
+import gc, threading
+import oneflow as flow
+class Doubled(flow.nn.Graph):
+    def build(self, x):
+        return x * 2 + 1
+graph, x = Doubled(), flow.ones(4)
+graph(x)
+class Logger:
+    def __init__(self):
+        self.me = self
+    def __del__(self):
+        graph(x)
+def run():
+    gc.set_threshold(23)
+    for _ in range(1000):
+        Logger()
+        graph(x)
+    print("has run")
+thread = threading.Thread(target=run)
+thread.start()
+thread.join()
+"""
+    done = run_script(script)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "has run\n")
 
 
 def test_a_process_does_not_wait_long_for_other_ranks(monkeypatch: pytest.MonkeyPatch) -> None:

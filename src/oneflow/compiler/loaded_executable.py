@@ -16,6 +16,7 @@ results, so these must not get lost. Two things could lose them:
 from __future__ import annotations
 
 import gc
+import math
 import threading
 from collections.abc import Callable, Sequence
 from itertools import starmap
@@ -65,7 +66,7 @@ class LoadedExecutable:
         # Once it has run: calls XLA without any Python in between, where JAX has prepared that.
         self._direct: Callable[..., Any] | None = None
         self._prepared: set[tuple[type | bool, ...]] = set()
-        # The index of the smallest result; -1 where there is none.
+        # The index of the smallest result; -1 where there is none, or it is large.
         self._smallest: int | None = None
         memory = compiled.memory_analysis()
         temporary = memory.temp_size_in_bytes if memory else 0
@@ -99,7 +100,9 @@ class LoadedExecutable:
         """Remember a program of another thread than the main one by its smallest result."""
         if self._smallest is None:
             sizes = [result.nbytes for result in results]
-            self._smallest = sizes.index(min(sizes)) if sizes else -1
+            smallest = min(sizes, default=math.inf)
+            is_small = smallest <= other_threads.LARGEST
+            self._smallest = sizes.index(smallest) if is_small else -1
         if self._smallest >= 0:
             other_threads.note_start(results[self._smallest])
 

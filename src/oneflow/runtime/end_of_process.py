@@ -7,7 +7,7 @@ gone under it, and the process would end by a signal.
 Arrays can be asked whether they are there. Of a program whose results are all gone nothing is left
 to ask; but XLA runs what one thread starts on a device in order, and what any thread starts on
 several devices, too. So a small program that is started last ends last. Programs that other
-threads start on one device are remembered by one of their results (`compiler/other_threads.py`).
+threads start on one device are remembered by a small result (`compiler/other_threads.py`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from oneflow.base import cluster
-from oneflow.compiler.other_threads import unfinished_results
+from oneflow.compiler.other_threads import last_results
 
 # A rank may wait for one that is gone; those that are there have ended their scripts by now.
 _SECONDS_FOR_OTHER_RANKS = 10.0
@@ -42,7 +42,7 @@ def _wait(process: int) -> None:
         return
     is_rank = cluster.is_multiprocess()
     limit = time.monotonic() + (_SECONDS_FOR_OTHER_RANKS if is_rank else math.inf)
-    for array in (*jax.live_arrays(), *unfinished_results(), *_last_results()):
+    for array in (*jax.live_arrays(), *last_results(), *_results_of_this_thread()):
         with contextlib.suppress(Exception):  # overwritten, or an error that nobody has read
             if not is_rank:
                 array.block_until_ready()
@@ -50,7 +50,7 @@ def _wait(process: int) -> None:
                 time.sleep(_SECONDS_BETWEEN_LOOKS)
 
 
-def _last_results() -> Iterator[Any]:
+def _results_of_this_thread() -> Iterator[Any]:
     """Results of programs that run after all that this thread has started."""
     devices = jax.local_devices()
     if not any(device.client.live_executables() for device in devices):
