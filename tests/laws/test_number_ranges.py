@@ -136,6 +136,55 @@ def test_wrapped_numbers_are_refused_likewise(kind: str, number: float, dtype: s
     assert not problems, "\n".join(problems)
 
 
+FACTORS = {"uint8": 2, "int8": -127, "bool": True, "float32": 1.5, "complex64": 2j, "int64": 3}
+SCALED: dict[str, Callable[..., Any]] = {
+    "add": lambda f, x, n: f.add(x, x, alpha=n),
+    "sub": lambda f, x, n: f.sub(x, x, alpha=n),
+    "rsub": lambda f, x, n: f.rsub(x, x, alpha=n),
+    "addr": lambda f, x, n: f.addr(x, x, x, alpha=n),
+    "addr, beta": lambda f, x, n: f.addr(x, x, x, beta=n),
+    "addcmul": lambda f, x, n: f.addcmul(x, x, x, value=n),
+    "addcdiv": lambda f, x, n: f.addcdiv(x, x, x, value=n),
+}
+
+
+@pytest.mark.parametrize("name", SCALED)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int16", "complex64"])
+def test_factors_in_tensors_are_those_of_pytorch(name: str, dtype: str) -> None:
+    def result(f: Any, number: float, kind: str) -> Any:
+        x = f.tensor([10, 20], dtype=getattr(f, dtype))
+        factor = f.tensor(number, dtype=getattr(f, kind))
+        try:
+            total = SCALED[name](f, x, factor)
+        except (RuntimeError, NotImplementedError):
+            return "refused"
+        return str(total.dtype).rpartition(".")[2], total.tolist()
+
+    problems = [
+        f"{kind} {number}: {result(flow, number, kind)}, PyTorch {result(torch, number, kind)}"
+        for kind, number in FACTORS.items()
+        if result(flow, number, kind) != result(torch, number, kind)
+    ]
+    assert not problems, "\n".join(problems)
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "addcmul", "addmm"])
+def test_factors_in_tensors_are_not_read(name: str) -> None:
+    x = flow.tensor([[10.0, 20.0], [1.0, 2.0]])
+    if name == "addmm":
+
+        def call(number: Any) -> Any:
+            return flow.addmm(x, x, x, beta=number, alpha=number)
+    else:
+
+        def call(number: Any) -> Any:
+            return SCALED[name](flow, x, number)
+
+    number = flow.tensor(3.0)
+    assert _Graph(call)(number).tolist() == call(3.0).tolist()
+    assert flow.func.vmap(call)(number.reshape(1))[0].tolist() == call(3.0).tolist()
+
+
 class _Graph(flow.nn.Graph):
     def __init__(self, function: Callable[[Any], Any]) -> None:
         super().__init__()

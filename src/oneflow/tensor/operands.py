@@ -169,11 +169,20 @@ def as_scalar_of(tensor: Tensor, number: Any) -> Any:
     return wrap(element_value(number, dtype))
 
 
-def is_integer_number(number: Any) -> bool:
-    """Return whether a number, or a tensor that stands for one, is an integer."""
+def number_category(number: Any) -> Category:
+    """The kind of a number, or of a tensor that stands for one."""
     if isinstance(number, Tensor):
-        return number._value.spec.dtype.category <= Category.INTEGER
-    return isinstance(number, int)
+        return number._value.spec.dtype.category
+    if isinstance(number, bool | np.bool_):
+        return Category.BOOL
+    if isinstance(number, int | np.integer):
+        return Category.INTEGER
+    return Category.COMPLEX if isinstance(number, complex) else Category.FLOAT
+
+
+def is_one(number: Any) -> bool:
+    """True for the Python number 1; the number of a tensor is not read."""
+    return not isinstance(number, Tensor) and number == 1
 
 
 def can_be_read(x: Tensor) -> bool:
@@ -188,10 +197,12 @@ def element_value(number: Tensor, dtype: DType) -> Value:
     """A tensor that stands for a number, as a value of `dtype`.
 
     Raises:
-        RuntimeError: `dtype` is an integer type that cannot hold it; where it cannot be read now,
-            when a value is read.
+        RuntimeError: it is complex and `dtype` is not; or `dtype` is an integer type that cannot
+            hold it; where it cannot be read now, when a value is read.
     """
     value = unwrap(number)
+    if value.spec.dtype.is_complex and not dtype.is_complex:
+        raise RuntimeError(f"value cannot be converted to type {dtype!r} without overflow")
     if value.spec.dtype is dtype:
         return value
     if dtype.category is not Category.INTEGER:

@@ -15,7 +15,8 @@ from oneflow.tensor.operands import (
     as_scalar_of,
     call_without_promotion,
     cast_to,
-    is_integer_number,
+    is_one,
+    number_category,
     promote_factor,
     promote_operands,
     require_one_tensor,
@@ -129,16 +130,23 @@ def _scaled_sum(primitive: Primitive, x: Any, y: Any, alpha: float) -> Tensor:
     """The sum, or difference, of `x` and ``alpha * y``."""
     x, y = promote_operands((x, y))
     category = max(computed_dtype(x).category, computed_dtype(y).category)
-    if isinstance(alpha, bool) and category > Category.BOOL:
+    kind = number_category(alpha)
+    if kind is Category.BOOL and category > Category.BOOL:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    if not is_integer_number(alpha) and category < Category.FLOAT:
+    if kind >= Category.FLOAT and category < Category.FLOAT:
         raise RuntimeError(
             "For integral input tensors, argument alpha must not be a floating point number."
         )
-    if alpha == 1:
+    if is_one(alpha):
         return call(primitive, x, y)
-    tensor, factor = x if isinstance(x, Tensor) else y, alpha if primitive is p.add else -alpha
-    return call(p.add_scaled, x, y, as_scalar_of(tensor, factor))
+    tensor = x if isinstance(x, Tensor) else y
+    if primitive is p.add:
+        factor = as_scalar_of(tensor, alpha)
+    elif isinstance(alpha, Tensor):  # narrow integers have another negative
+        factor = call(p.neg, as_scalar_of(tensor, alpha))
+    else:
+        factor = as_scalar_of(tensor, -alpha)
+    return call(p.add_scaled, x, y, factor)
 
 
 def multiply(x: Any, y: Any) -> Tensor:

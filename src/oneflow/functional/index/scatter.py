@@ -18,7 +18,7 @@ from oneflow.program.value import Value
 from oneflow.tensor.call import call, wrap
 from oneflow.tensor.indexing import index_put_value, is_overlapping, put_item
 from oneflow.tensor.methods import before_write, write_result
-from oneflow.tensor.operands import as_scalar_of
+from oneflow.tensor.operands import as_scalar_of, is_one
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value
 from oneflow.tensor.views import unwrap
@@ -336,7 +336,7 @@ def index_add(
         return write_along(index_add, input, dim, index, source, slices=True, alpha=alpha)
     indices, at = _index_and_dim(input, dim, index, "index_add")
     _check_slices(input, at, indices, source, "index_add")
-    scaled = source if alpha == 1 else source * as_scalar_of(source, alpha)
+    scaled = source if is_one(alpha) else source * as_scalar_of(source, alpha)
     if not source.ndim:
         scaled = scaled.reshape(1)
     return _put_slices(input, at, indices, unwrap(scaled), accumulate=True, negative=False)

@@ -6,6 +6,7 @@ from oneflow.base.dtype import HALF_DTYPES, Category, float32
 from oneflow.base.shape import broadcast_shapes
 from oneflow.functional.linalg.einsum import tensordot
 from oneflow.functional.linalg.matmul import (
+    factor_of,
     matmul,
     require_matmul_operands,
     require_one_dtype,
@@ -18,9 +19,10 @@ from oneflow.primitives.operators.matmul import matmul_to_float32
 from oneflow.primitives.operators.shape import overwrite
 from oneflow.tensor.call import call
 from oneflow.tensor.operands import (
-    as_scalar_of,
+    can_be_read,
     cast_to,
-    is_integer_number,
+    is_one,
+    number_category,
     promote_operands,
     same_dtype,
 )
@@ -41,16 +43,14 @@ def _added(name: str, input: Tensor, product: Tensor, beta: float, alpha: float)
             f"{name}(): input of shape {list(input.shape)} cannot be expanded to the product's "
             f"shape {list(shape)}"
         )
-    if beta == 0:
-        result = product if alpha == 1 else scaled(product, alpha)
+    # A tensor that cannot be read, as in a graph, is taken for another number than 0.
+    if (not isinstance(beta, Tensor) or can_be_read(beta)) and beta == 0:
+        result = product if is_one(alpha) else scaled(product, alpha)
         return call(overwrite, input, result) if input.requires_grad else result
-    base = input if beta == 1 else scaled(input, beta)
-    if alpha == 1:
+    base = input if is_one(beta) else scaled(input, beta)
+    if is_one(alpha):
         return call(add, base, product)
-    is_integer = product._value.spec.dtype.category < Category.FLOAT
-    return call(
-        add_scaled, base, product, int(alpha) if is_integer else as_scalar_of(product, alpha)
-    )
+    return call(add_scaled, base, product, factor_of(product, alpha))
 
 
 def _added_matmul(
@@ -188,9 +188,10 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
     input, vec1, vec2 = promote_operands((input, vec1, vec2))
     category = input._value.spec.dtype.category
     for name, factor in (("beta", beta), ("alpha", alpha)):
-        if isinstance(factor, bool) and category > Category.BOOL:
+        kind = number_category(factor)
+        if kind is Category.BOOL and category > Category.BOOL:
             raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
-        if not is_integer_number(factor) and category < Category.FLOAT:
+        if kind >= Category.FLOAT and category < Category.FLOAT:
             raise RuntimeError(
                 f"For integral input tensors, argument {name} must not be a floating point number."
             )

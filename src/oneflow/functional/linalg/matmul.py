@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from oneflow.base.dtype import Category, bfloat16, float16, float32
 from oneflow.base.shape import broadcast_shapes
 from oneflow.dispatch.mixed_precision import casting_targets
@@ -106,5 +108,12 @@ def require_matmul_operands(input: Tensor, other: Tensor) -> None:
 
 def scaled(x: Tensor, factor: float) -> Tensor:
     """A tensor times a number in the tensor's own dtype."""
+    return call(mul, x, factor_of(x, factor))
+
+
+def factor_of(x: Tensor, factor: float) -> Any:
+    """A factor in a tensor's dtype; floats lose their fractions for integers, as in PyTorch."""
     is_integer = x._value.spec.dtype.category < Category.FLOAT
-    return call(mul, x, int(factor) if is_integer else as_scalar_of(x, factor))
+    if is_integer and not isinstance(factor, Tensor):
+        return int(factor)
+    return as_scalar_of(x, factor)
