@@ -305,10 +305,11 @@ print(all(array.is_ready() for array in arrays))
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "False\nTrue\n")
 
 
+@pytest.mark.parametrize("result", ["x", "x.sum()"])
 @pytest.mark.parametrize(
     "start", ["run()", "thread = Thread(target=run); thread.start(); thread.join()"]
 )
-def test_a_process_ends_when_programs_without_results_have(start: str) -> None:
+def test_a_process_ends_when_programs_without_results_have(start: str, result: str) -> None:
     """No array is left that could be waited for."""
     script = f"""
 import atexit, time
@@ -323,10 +324,10 @@ class Powers(flow.nn.Graph):
     def build(self, x):
         for _ in range(20):
             x = flow.sin(x @ x)
-        return x.sum()
+        return {result}
 def main():
     x, graph = flow.full((1000, 1000), 1e-4), Powers()
-    graph(x).item()
+    graph(x).numpy()
     def run():
         for _ in range(3):
             graph(x)
@@ -396,6 +397,36 @@ def test_a_process_does_not_wait_long_for_other_ranks(monkeypatch: pytest.Monkey
     begin = time.monotonic()
     end_of_process._wait(os.getpid())
     assert 0.1 <= time.monotonic() - begin < 5.0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_a_copy_of_the_process_starts_nothing_for_threads_that_it_lacks() -> None:
+    script = """
+import os, threading
+import oneflow as flow
+has_run, may_end = threading.Event(), threading.Event()
+def run():
+    flow.ones(3).add(1).tolist()
+    from oneflow.base.device import CPU
+    from oneflow.compiler import other_threads
+    other_threads.note_start(CPU)
+    has_run.set()
+    may_end.wait()
+thread = threading.Thread(target=run)
+thread.start()
+has_run.wait()
+child = os.fork()
+if child == 0:
+    from oneflow.compiler import other_threads
+    os._exit(len(other_threads.last_results()))
+assert os.waitpid(child, 0)[1] == 0
+may_end.set()
+thread.join()
+from oneflow.compiler import other_threads
+assert len(other_threads.last_results()) == 1
+"""
+    done = run_script(script)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")

@@ -16,7 +16,6 @@ results, so these must not get lost. Two things could lose them:
 from __future__ import annotations
 
 import gc
-import math
 import threading
 from collections.abc import Callable, Sequence
 from itertools import starmap
@@ -66,8 +65,6 @@ class LoadedExecutable:
         # Once it has run: calls XLA without any Python in between, where JAX has prepared that.
         self._direct: Callable[..., Any] | None = None
         self._prepared: set[tuple[type | bool, ...]] = set()
-        # The index of the smallest result; -1 where there is none, or it is large.
-        self._smallest: int | None = None
         memory = compiled.memory_analysis()
         temporary = memory.temp_size_in_bytes if memory else 0
         output_bytes = memory.output_size_in_bytes - memory.alias_size_in_bytes if memory else 0
@@ -93,18 +90,8 @@ class LoadedExecutable:
         self._start(arguments, returned)
         if self.sequential_runs is not None:
             self.sequential_runs.note_start(returned[0])
-        if threading.get_ident() != _MAIN_THREAD:
-            self._note_start(returned[0])
-
-    def _note_start(self, results: list) -> None:
-        """Remember a program of another thread than the main one by its smallest result."""
-        if self._smallest is None:
-            sizes = [result.nbytes for result in results]
-            smallest = min(sizes, default=math.inf)
-            is_small = smallest <= other_threads.LARGEST
-            self._smallest = sizes.index(smallest) if is_small else -1
-        if self._smallest >= 0:
-            other_threads.note_start(results[self._smallest])
+        if threading.get_ident() != _MAIN_THREAD and isinstance(self._device, Device):
+            other_threads.note_start(self._device)
 
     def warm_up(self, inputs: Sequence[jax.ShapeDtypeStruct]) -> None:
         """Run the program on zeros if it is for the CPU and needs little memory.

@@ -1,31 +1,65 @@
-"""The last programs that threads other than the main one have started.
+"""The ends of threads other than the main one, behind whose programs a small one is started.
 
-Each thread's programs run in order, so the main thread can wait for its own by one more; a thread
-that has ended starts none. Therefore one small result of each thread's last program is held. It is
-never asked whether it is there: XLA's answer lets Python collect garbage, and a finalizer that runs
-a program meanwhile would end the process.
+XLA runs in order what one thread starts on a device. So the main thread can wait for its own
+programs by one more; a thread starts that one itself when it ends, and its result is held.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import os
 import threading
+from collections import deque
 from typing import Any
 
-# The largest result in bytes that is held, for as long as its thread starts no other program.
-LARGEST = 4096
-_results: dict[int, Any] = {}
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from oneflow.base.device import Device, xla_device
+
+# Results of one byte of the threads that have ended last.
+_results: deque[Any] = deque(maxlen=1024)
 
 
-def note_start(result: Any) -> None:
-    """Remember a program that this thread has started.
+class _Devices(set[Device]):
+    """The devices on which a thread has started programs; it goes when the thread ends."""
 
-    Args:
-        result: one of its results; a second handle of it is held, so that who counts references to
-            the first finds no more of them.
-    """
-    _results[threading.get_ident()] = result.addressable_data(0)
+    def __init__(self) -> None:
+        super().__init__()
+        self._process = os.getpid()
+
+    def __del__(self) -> None:
+        if os.getpid() != self._process:  # a copy of the process has no threads of XLA
+            return
+        with contextlib.suppress(Exception):  # the process may be ending
+            for device in self:
+                _results.append(small_program((xla_device(device),))())
+
+
+class _Thread(threading.local):
+    """The devices of this thread."""
+
+    def __init__(self) -> None:
+        self.devices = _Devices()
+
+
+_thread = _Thread()
+
+
+def note_start(device: Device) -> None:
+    """Note that this thread has started a program on one device."""
+    _thread.devices.add(device)
 
 
 def last_results() -> list[Any]:
-    """A result of each thread's last program, which may have run, or been overwritten."""
-    return list(_results.values())
+    """Results that are there when the programs of threads that have ended have run."""
+    return list(_results)
+
+
+@functools.lru_cache(maxsize=256)
+def small_program(devices: tuple[Any, ...]) -> Any:
+    """A function that starts a small program on all of some XLA devices."""
+    sharding = NamedSharding(Mesh(np.array(devices), ("devices",)), PartitionSpec())
+    return jax.jit(lambda: np.zeros((), np.bool_), out_shardings=sharding)

@@ -6,8 +6,8 @@ gone under it, and the process would end by a signal.
 
 Arrays can be asked whether they are there. Of a program whose results are all gone nothing is left
 to ask; but XLA runs what one thread starts on a device in order, and what any thread starts on
-several devices, too. So a small program that is started last ends last. Programs that other
-threads start on one device are remembered by a small result (`compiler/other_threads.py`).
+several devices, too. So a small program that is started last ends last. Other threads start one
+when they end (`compiler/other_threads.py`).
 """
 
 from __future__ import annotations
@@ -21,11 +21,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import jax
-import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from oneflow.base import cluster
-from oneflow.compiler.other_threads import last_results
+from oneflow.compiler.other_threads import last_results, small_program
 
 # A rank may wait for one that is gone; those that are there have ended their scripts by now.
 _SECONDS_FOR_OTHER_RANKS = 10.0
@@ -55,7 +53,6 @@ def _results_of_this_thread() -> Iterator[Any]:
     devices = jax.local_devices()
     if not any(device.client.live_executables() for device in devices):
         return  # nothing has been compiled
-    groups = [[device] for device in devices] + ([devices] if len(devices) > 1 else [])
-    for group in groups:
-        sharding = NamedSharding(Mesh(np.array(group), ("devices",)), PartitionSpec())
-        yield jax.jit(lambda: np.zeros((), np.bool_), out_shardings=sharding)()
+    groups = [(device,) for device in devices]
+    for group in (*groups, tuple(devices)):
+        yield small_program(group)()
