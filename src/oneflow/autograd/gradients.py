@@ -283,7 +283,7 @@ def _composed_grad(
     """`grad` of tensors of which some are composed (sparse, nested)."""
     gradients = grad(_elements(outputs), _elements(inputs), _elements(grad_outputs), *options)
     return tuple(
-        like.with_values(values)
+        like.with_gradient(values)
         if values is not None and isinstance(like, ComposedTensor)
         else values
         for like, values in zip(inputs, gradients, strict=True)

@@ -191,11 +191,23 @@ class SparseTensor(ComposedTensor):
         parts = self._parts
         if parts.coalesced:
             return self
-        keys, inverse = unique(flat_index(parts.index[0], parts.size), return_inverse=True)
-        values = added_at(inverse, parts.values, keys.shape[0])
-        sizes = parts.size[: parts.index[0].shape[0]]
-        index = stack(unravel_index(keys, sizes)) if sizes else parts.index[0][:, : keys.shape[0]]
+        index, inverse = _distinct_positions(parts)
+        values = added_at(inverse, parts.values, index.shape[1])
         return sparse(replace(parts, index=(index,), values=values, coalesced=True))
+
+    def with_gradient(self, values: Tensor) -> SparseTensor:
+        """Return the gradient that has these values at the positions of this tensor.
+
+        A position that occurs several times is there once: all its values have one gradient, and
+        as values of a sparse tensor they would be added up.
+        """
+        parts = self._parts
+        if parts.layout is not Layout.sparse_coo or parts.coalesced:
+            return self.with_values(values)
+        index, inverse = _distinct_positions(parts)
+        empty = zeros(index.shape[1], *values.shape[1:], dtype=values.dtype, device=values.device)
+        gradient = empty.index_copy(0, inverse, values)
+        return sparse(replace(parts, index=(index,), values=gradient, coalesced=True))
 
     def with_values(self, values: Tensor) -> SparseTensor:
         """Return a tensor with other values at the same positions, and on their device."""
@@ -324,6 +336,14 @@ def flat_index(index: Tensor, size: Sequence[int]) -> Tensor:
     for row, extent in zip(index[1:], size[1:], strict=False):
         flat = flat * extent + row
     return flat
+
+
+def _distinct_positions(parts: Parts) -> tuple[Tensor, Tensor]:
+    """The positions of coordinates, each once and in order, and the place of each among them."""
+    keys, inverse = unique(flat_index(parts.index[0], parts.size), return_inverse=True)
+    sizes = parts.size[: parts.index[0].shape[0]]
+    index = stack(unravel_index(keys, sizes)) if sizes else parts.index[0][:, : keys.shape[0]]
+    return index, inverse
 
 
 def added_at(places: Tensor, values: Tensor, count: int) -> Tensor:

@@ -37,6 +37,10 @@ class ComposedTensor(Tensor):
         """Return a tensor of other values in the same places."""
         raise NotImplementedError
 
+    def with_gradient(self, values: Tensor) -> Self:
+        """Return the gradient whose tensor of values is given."""
+        return self.with_values(values)
+
     def gradient_of_elements(self, gradient: Tensor) -> Tensor:
         """Return the gradient of the tensor of values of one of this tensor."""
         return elements_of(gradient)
@@ -88,11 +92,11 @@ class ComposedTensor(Tensor):
     def grad(self) -> Self | None:
         """The gradient, whose values are in the same places."""
         values = self._elements.grad
-        return None if values is None else self.with_values(values)
+        return None if values is None else self.with_gradient(values)
 
     @grad.setter
     def grad(self, value: Self | None) -> None:
-        self._elements.grad = None if value is None else value._elements
+        self._elements.grad = None if value is None else self.gradient_of_elements(value)
 
     def detach(self) -> Self:
         """Return the tensor without its history."""
