@@ -10,6 +10,9 @@ import torch
 
 import oneflow as flow
 
+# PyTorch says that its sparse tensors are young.
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse")
+
 GRADIENTS = {
     "to_dense": lambda f, x: (x.to_dense() * f.tensor([[2.0, 3.0], [4.0, 5.0]])).sum(),
     "sum": lambda f, x: x.sum(),
