@@ -409,7 +409,7 @@ def run():
     flow.ones(3).add(1).tolist()
     from oneflow.base.device import CPU
     from oneflow.compiler import other_threads
-    other_threads.note_start(CPU)
+    other_threads.THREAD.devices.add(CPU)
     has_run.set()
     may_end.wait()
 thread = threading.Thread(target=run)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from oneflow.autograd.forward_mode import adjoint
-from oneflow.autograd.function_context import FunctionCtx
+from oneflow.autograd.function_context import FunctionCtx as FunctionCtx
 from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad, tangent_passes

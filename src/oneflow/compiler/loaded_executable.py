@@ -91,7 +91,7 @@ class LoadedExecutable:
         if self.sequential_runs is not None:
             self.sequential_runs.note_start(returned[0])
         if threading.get_ident() != _MAIN_THREAD and isinstance(self._device, Device):
-            other_threads.note_start(self._device)
+            other_threads.THREAD.devices.add(self._device)
 
     def warm_up(self, inputs: Sequence[jax.ShapeDtypeStruct]) -> None:
         """Run the program on zeros if it is for the CPU and needs little memory.

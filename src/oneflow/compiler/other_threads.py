@@ -39,18 +39,18 @@ class _Devices(set[Device]):
 
 
 class _Thread(threading.local):
-    """The devices of this thread."""
+    """The devices of this thread.
+
+    Attributes:
+        devices: on which it has started programs.
+    """
 
     def __init__(self) -> None:
         self.devices = _Devices()
 
 
-_thread = _Thread()
-
-
-def note_start(device: Device) -> None:
-    """Note that this thread has started a program on one device."""
-    _thread.devices.add(device)
+# Whoever starts a program on one device adds it to `devices`.
+THREAD = _Thread()
 
 
 def last_results() -> list[Any]:

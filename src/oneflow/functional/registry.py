@@ -119,6 +119,8 @@ def function(
         if namespace is not None:
             # `help(flow.sum)` says so, where the module calls it `sum_` to keep Python's.
             public.__name__ = name
+        elif isinstance(method, str):
+            public.__name__ = method
         inplace_methods: dict[str, Any] = {}
         if method:
             for method_name in (method if isinstance(method, str) else name, *aliases):

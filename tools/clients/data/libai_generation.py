@@ -16,7 +16,7 @@ import libai.utils.distributed as dist  # pyright: ignore[reportMissingImports]
 import numpy as np
 import torch
 import transformers  # pyright: ignore[reportMissingImports]
-from libai_loaders import (  # pyright: ignore[reportMissingImports]
+from libai_loaders import (
     CASES,
     FOLDER,
     LAYERS,
