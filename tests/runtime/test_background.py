@@ -386,6 +386,27 @@ thread.join()
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "has run\n")
 
 
+def test_threads_that_outlive_the_interpreter_say_nothing() -> None:
+    script = """
+import threading, time
+import oneflow as flow
+class Doubled(flow.nn.Graph):
+    def build(self, x):
+        return x * 2
+graph, x = Doubled(), flow.ones(4)
+graph(x)
+has_run = threading.Event()
+def run():
+    graph(x).tolist()
+    has_run.set()
+    time.sleep(100)
+threading.Thread(target=run, daemon=True).start()
+has_run.wait()
+"""
+    done = run_script(script)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_process_does_not_wait_long_for_other_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     class Never:
         def is_ready(self) -> bool:

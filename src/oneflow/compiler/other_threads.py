@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import sys
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -30,10 +32,15 @@ class _Devices(set[Device]):
         super().__init__()
         self._process = os.getpid()
 
-    def __del__(self) -> None:
-        if os.getpid() != self._process:  # a copy of the process has no threads of XLA
+    # Modules are empty by the time the interpreter drops the last ones.
+    def __del__(
+        self,
+        getpid: Callable[[], int] = os.getpid,
+        is_finalizing: Callable[[], bool] = sys.is_finalizing,
+    ) -> None:
+        if is_finalizing() or getpid() != self._process:  # a copy of it has no threads of XLA
             return
-        with contextlib.suppress(Exception):  # the process may be ending
+        with contextlib.suppress(Exception):
             for device in self:
                 _results.append(small_program((xla_device(device),))())
 
