@@ -53,6 +53,6 @@ def _results_of_this_thread() -> Iterator[Any]:
     devices = jax.local_devices()
     if not any(device.client.live_executables() for device in devices):
         return  # nothing has been compiled
-    groups = [(device,) for device in devices]
-    for group in (*groups, tuple(devices)):
+    # One device alone is a group once.
+    for group in dict.fromkeys([*((device,) for device in devices), tuple(devices)]):
         yield small_program(group)()

@@ -221,8 +221,8 @@ class SparseTensor(ComposedTensor):
         Positions of another sparse gradient that this tensor has not are left out.
         """
         if isinstance(gradient, SparseTensor):
-            ours, theirs = self._parts, gradient._parts
-            if tuple(map(id, ours.index)) == tuple(map(id, theirs.index)):
+            index, other_index = self._parts.index, gradient._parts.index
+            if tuple(map(id, index)) == tuple(map(id, other_index)):
                 return gradient._elements
             gradient = gradient.to_dense()
         return gradient[tuple(coordinates(self))]
