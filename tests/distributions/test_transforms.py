@@ -1,5 +1,8 @@
 """Transforms, constraints and their registries against PyTorch."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -349,3 +352,30 @@ def test_parameters_learn_through_transforms():
     model.log_prob(flow.tensor(0.5)).backward()
     x = np.arctanh(0.5)
     np.testing.assert_allclose(scale.grad.item(), x**2 / 2.0**3 - 1 / 2.0, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_a_transform_has_one_inverse(name):
+    """It is the same object each time, and its inverse is the transform; copies have their own."""
+    for lib in (torch, flow):
+        transform = TRANSFORMS[name][0](lib.distributions.transforms, lib)
+        for member in (transform, transform.inv):
+            assert member.inv is member.inv and member.inv.inv is member
+            assert member.with_cache(0) is member
+            cached = member.with_cache(1)
+            assert cached is not member and cached._cache_size in (0, 1)
+    copied = copy.deepcopy(transform)
+    assert copied.inv is not transform.inv and copied.inv.inv is copied
+    assert repr(pickle.loads(pickle.dumps(transform.inv))) == repr(transform.inv)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_triangles_beside_any_diagonal(size):
+    matrix = np.arange(1.0, size * size + 1).reshape(size, size)
+    for diag in range(-size, size):
+        results = []
+        for lib in (torch, flow):
+            tools = lib.distributions.utils
+            vector = tools.tril_matrix_to_vec(lib.tensor(matrix), diag)
+            results.append(tools.vec_to_tril_matrix(vector, diag))
+        assert_close(results[1], results[0])

@@ -115,7 +115,7 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
 
     Args:
         vec: ``[..., n]``.
-        diag: the last diagonal that is filled, 0 or below.
+        diag: the last diagonal that is filled: 0 the main one, those below it negative.
 
     Raises:
         ValueError: no triangle has `n` elements.
@@ -126,7 +126,10 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
         tensor([[1., 0.],
                 [2., 3.]], dtype=oneflow.float32)
     """
-    size = round((-1 + (1 + 8 * vec.shape[-1]) ** 0.5) / 2) - diag
+    # The positive root of size² + (1 + 2 diag) size - |diag| (diag + 1) - 2 n = 0.
+    linear = 1 + 2 * diag
+    constant = 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)
+    size = round((-linear + (linear**2 + constant) ** 0.5) / 2)
     rows, columns = np.tril_indices(size, diag)
     if len(rows) != vec.shape[-1]:
         raise ValueError(

@@ -46,6 +46,9 @@ class Transform(KeywordSuggestion):
     codomain: Any = constraints.dependent
     bijective: Any = False
 
+    #: The inverse, once it has been asked for.
+    _inv: Transform | None = None
+
     def __init__(self, cache_size: int = 0) -> None:
         self._set_cache_size(cache_size)
 
@@ -56,7 +59,9 @@ class Transform(KeywordSuggestion):
         self._cached: tuple[Any, Any] = (None, None)
 
     def with_cache(self, cache_size: int = 1) -> Self:
-        """Return the same transform with this `cache_size`."""
+        """Return the same transform with this `cache_size`: itself if it has it."""
+        if self._cache_size == cache_size:
+            return self
         result = copy.copy(self)
         result._set_cache_size(cache_size)
         return result
@@ -74,8 +79,14 @@ class Transform(KeywordSuggestion):
 
     @property
     def inv(self) -> Transform:
-        """The inverse."""
-        return InverseTransform(self)
+        """The inverse, always the same object: ``t.inv.inv is t``."""
+        if self._inv is None:
+            self._inv = InverseTransform(self)
+        return self._inv
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the inverse out, which is this transform's: a copy has its own."""
+        return {name: value for name, value in vars(self).items() if name != "_inv"}
 
     @property
     def sign(self) -> Any:
@@ -134,9 +145,15 @@ class FixedTransform(Transform):
 class InverseTransform(Transform):
     """The inverse of a transform, with which it shares its cache."""
 
+    _inv: Transform
+
     def __init__(self, transform: Transform) -> None:
-        super().__init__()
+        super().__init__(transform._cache_size)
         self._inv = transform
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep the transform, without which this is nothing."""
+        return dict(vars(self))
 
     @property
     def domain(self) -> Constraint:
@@ -218,6 +235,8 @@ class ComposeTransform(Transform):
 
     def with_cache(self, cache_size: int = 1) -> ComposeTransform:
         """Return the same transforms with this `cache_size`."""
+        if self._cache_size == cache_size:
+            return self
         return ComposeTransform([part.with_cache(cache_size) for part in self.parts], cache_size)
 
     def __eq__(self, other: object) -> bool:
@@ -268,7 +287,10 @@ class ComposeTransform(Transform):
     @property
     def inv(self) -> Transform:
         """The inverses of the parts, the last one first."""
-        return ComposeTransform([part.inv for part in reversed(self.parts)])
+        if self._inv is None:
+            self._inv = ComposeTransform([part.inv for part in reversed(self.parts)])
+            self._inv._inv = self
+        return self._inv
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return the values transformed by all parts."""
@@ -332,6 +354,8 @@ class IndependentTransform(Transform):
 
     def with_cache(self, cache_size: int = 1) -> IndependentTransform:
         """Return the same transform with this `cache_size`."""
+        if self._cache_size == cache_size:
+            return self
         return IndependentTransform(self.base_transform, self.reinterpreted_batch_ndims, cache_size)
 
     @property

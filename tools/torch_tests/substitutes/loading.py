@@ -14,6 +14,7 @@ from tools.torch_tests.substitutes import (
     decorators,
     device_types,
     dtypes,
+    functions,
     layers,
     matrices,
     parameters,
@@ -34,9 +35,11 @@ _MODULES = {
     "common_modules": (settings,),
     "data": (settings,),
     "hypothesis_utils": (settings,),
+    "jit_utils": (test_case, settings),
     "logging_tensor": (settings,),
 }
-_LIBRARIES = ("torch", "functorch", "functorch_additional_op_db", "torchvision")
+#: Besides PyTorch, what may be lacking: other libraries, and the folder that `test_fx.py` collects.
+_LIBRARIES = ("torch", "functorch", "functorch_additional_op_db", "torchvision", "fx")
 
 
 class Absent:
@@ -127,15 +130,24 @@ def load(folder: Path, file: str) -> ModuleType:
     sys.modules[module.__name__] = module
     for statement in ast.fix_missing_locations(tree).body:
         _execute(statement, module)
+    functions.add_test_functions(module)
     Absent.loading = False
     return module
 
 
 def _execute(statement: ast.stmt, module: ModuleType) -> None:
-    """Run a statement of a file; what is assigned may be something that the library refuses."""
+    """Run a statement of a file; what is assigned may be something that the library refuses.
+
+    What a file asserts of the whole library, as that each function is listed in it, and what it
+    makes of PyTorch's tables, which are not here, are no tests.
+    """
     code = compile(ast.Module([statement], []), str(module.__file__), "exec")
     try:
         exec(code, vars(module))
+    except (AssertionError, ImportError) as failure:
+        if not isinstance(statement, ast.Expr):
+            raise
+        print(f"{module.__file__}:{statement.lineno}: {failure}")
     except (TypeError, AttributeError):
         if not isinstance(statement, ast.Assign):
             raise

@@ -30,6 +30,15 @@ class subtest:
         self.decorators = tuple(decorators or ())
 
 
+class _TestParametrizer:
+    """The base of decorators that make their values from PyTorch's list of operators."""
+
+    def __call__(self, test: Any) -> Any:
+        """Leave the test out: `make opdb` compares those operators."""
+        test.for_listed_operators = True
+        return test
+
+
 def parametrize(arg_str: str, arg_values: Any, name_fn: Callable | None = None) -> Callable:
     """Give a test, or all of a class, values of the parameters that a text names."""
     names = [word.strip() for word in arg_str.split(",") if word.strip()]
