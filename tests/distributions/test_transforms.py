@@ -360,12 +360,15 @@ def test_a_transform_has_one_inverse(name):
     for lib in (torch, flow):
         transform = TRANSFORMS[name][0](lib.distributions.transforms, lib)
         for member in (transform, transform.inv):
-            assert member.inv is member.inv and member.inv.inv is member
+            assert member.inv is member.inv
+            assert member.inv.inv is member
             assert member.with_cache(0) is member
             cached = member.with_cache(1)
-            assert cached is not member and cached._cache_size in (0, 1)
+            assert cached is not member
+            assert cached._cache_size in (0, 1)
     copied = copy.deepcopy(transform)
-    assert copied.inv is not transform.inv and copied.inv.inv is copied
+    assert copied.inv is not transform.inv
+    assert copied.inv.inv is copied
     assert repr(pickle.loads(pickle.dumps(transform.inv))) == repr(transform.inv)
 
 
