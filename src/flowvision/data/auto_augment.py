@@ -142,7 +142,7 @@ _POLICIES = {
 
 
 def auto_augment_policy(name: str = "v0", hparams: HParams = None) -> list[list[AugmentOp]]:
-    """Return a policy: lists of changes, of which one is chosen for each image.
+    """Return a policy: lists of changes; each image gets one of the lists at random.
 
     Args:
         name: ``"original"``, the paper's; ``"v0"``, EfficientNet's; the same with an r, where the

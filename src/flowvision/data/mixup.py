@@ -48,7 +48,7 @@ def mixup_target(
     smoothing: float = 0.0,
     device: Any = None,
 ) -> flow.Tensor:
-    """Return smoothed targets, mixed with those of the batch in reverse order.
+    """Return smoothed targets, mixed with the targets of the batch in reverse order.
 
     Args:
         target: class numbers ``[N]``.

@@ -234,7 +234,7 @@ def create_transform(
     tf_preprocessing: bool = False,
     separate: bool = False,
 ) -> Any:
-    """Return the pipeline for training or evaluating; the arguments are those of its parts.
+    """Return the pipeline for training or evaluating; its parts take the same arguments.
 
     Args:
         input_size: ends with height and width, or one number for both.

@@ -116,7 +116,7 @@ class CelebA(SplitImageDataset):
         return [self.folder / name for name in (_PARTITION, *lists, "img_align_celeba")]
 
     def read(self) -> tuple[list[Path], list[Any]]:
-        """Return the images of the split; what is known of them is read as tables."""
+        """Return the images of the split; their attributes and landmarks are read as tables."""
         parts = [line.split() for line in read_lines(self.folder / _PARTITION)]
         split = _SPLITS[self.split]
         rows = [row for row, (_, part) in enumerate(parts) if split in (None, int(part))]
@@ -132,7 +132,7 @@ class CelebA(SplitImageDataset):
         return np.array([line.split()[1:] for line in lines], np.int64)
 
     def target(self, index: int) -> Any:
-        """Return what is known of an image, as int64 tensors."""
+        """Return the annotations of an image, as int64 tensors."""
         tensors = [flow.tensor(self.annotations[kind][index]) for kind in self.target_type]
         return one_or_all(
             [

@@ -132,7 +132,7 @@ class INaturalist(ImageDataset):
         return [folder for folder, _ in both], [ranks for _, ranks in both]
 
     def target(self, index: int) -> Any:
-        """Return the number of the species of an image, or of what it belongs to."""
+        """Return the number of an image's species, or of the genus, family, … that holds it."""
         entry = self._species[index]
         numbers = {"full": entry, **self._ranks[entry]}
         return one_or_all([numbers[kind] for kind in self.target_type])

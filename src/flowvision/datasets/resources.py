@@ -120,13 +120,13 @@ class ImageDataset(VisionDataset):
         download: bool,
         resources: Sequence[Resource] | None = None,
     ) -> None:
-        """Download what is missing, see the function of this name."""
+        """Download missing files, see the function of this name."""
         files = self.resources if resources is None else resources
         self._required = folder, list(needed), files
         ensure_files(type(self).__name__, *self._required, download, self.source)
 
     def download(self) -> None:
-        """Download the files again of which any is missing by now.
+        """Download all files again if one of them is missing.
 
         Raises:
             ConnectionError: an address cannot be reached.
@@ -314,7 +314,7 @@ def list_class_files(
 
 
 def check_target_types(target_type: str | Sequence[str], valid: Sequence[str]) -> list[str]:
-    """Return the kinds of targets that are asked for, as a list.
+    """Return the requested kinds of targets as a list.
 
     Raises:
         ValueError: there is no such kind.

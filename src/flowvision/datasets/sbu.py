@@ -11,7 +11,7 @@ from flowvision.datasets.utils import download_url
 
 
 class SBU(ImageDataset):
-    """Photos of Flickr with a caption each: a million addresses, many of which are gone.
+    """Photos of Flickr with a caption each: a million addresses; many photos are gone.
 
     Ordonez et al., "Im2Text: Describing Images Using 1 Million Captioned Photographs", 2011.
 

@@ -42,7 +42,7 @@ def download_file_from_google_drive(
 
 
 def check_md5(fpath: str | Path, md5: str, **kwargs: Any) -> bool:
-    """Return whether a file has this MD5; further arguments are those of `calculate_md5`."""
+    """Return whether a file has this MD5; `calculate_md5` takes the further arguments."""
     return calculate_md5(fpath, **kwargs) == md5
 
 

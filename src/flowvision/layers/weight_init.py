@@ -1,4 +1,4 @@
-"""Initialisation of weights, beside that of `oneflow.nn.init`."""
+"""Initialisation of weights that `oneflow.nn.init` does not have."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class ConvNeXtBlock(nn.Module):
 
 
 def _initialize(model: nn.Module, head: nn.Linear, head_init_scale: float) -> None:
-    """Draw the weights; those of the head are multiplied by `head_init_scale`."""
+    """Draw the weights; the head's weights are multiplied by `head_init_scale`."""
     for module in model.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):
             nn.init.trunc_normal_(module.weight, std=0.02)

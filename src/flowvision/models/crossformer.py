@@ -25,7 +25,7 @@ from oneflow import Tensor, nn
 
 
 class DynamicPosBias(nn.Module):
-    """A network that turns the offset between two tokens into what is added to their scores.
+    """A network that turns the offset between two tokens into a summand of their scores.
 
     Input (offsets, 2), output (offsets, num_heads).
 

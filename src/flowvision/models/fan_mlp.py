@@ -78,7 +78,7 @@ class LocalMlp(nn.Module):
 
 
 class SEMlp(LocalMlp):
-    """A `LocalMlp` whose output channels are weighed by what they are on average.
+    """A `LocalMlp` whose output channels are weighed by their averages.
 
     Input (N, H * W, in_features), output (N, H * W, out_features).
 

@@ -15,7 +15,7 @@ _DEVIATION = (0.229, 0.224, 0.225)
 
 
 class GoogLeNetOutputs(NamedTuple):
-    """The results of GoogLeNet: logits, and in training those of its two auxiliary classifiers.
+    """The results of GoogLeNet: logits, and in training the logits of two auxiliary classifiers.
 
     Example:
         >>> import oneflow as flow

@@ -1,4 +1,4 @@
-"""HRNet: branches of several resolutions side by side, which exchange what they see."""
+"""HRNet: branches of several resolutions side by side, which exchange their features."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from oneflow import Tensor, nn
 
 
 class InceptionOutputs(NamedTuple):
-    """The results of Inception v3: logits, and in training those of its auxiliary classifier.
+    """The results of Inception v3: logits, and in training the logits of its auxiliary classifier.
 
     Example:
         >>> import oneflow as flow

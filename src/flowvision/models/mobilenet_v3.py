@@ -235,5 +235,5 @@ def mobilenet_v3_small(
     dilated: bool = False,
     **kwargs: Any,
 ) -> MobileNetV3:
-    """MobileNetV3 small: 2.5 million parameters; the arguments are those of the large one."""
+    """MobileNetV3 small: 2.5 million parameters; it takes the same arguments as the large one."""
     return _build(_small, 96, 1024, width_mult, reduced_tail, dilated, kwargs)

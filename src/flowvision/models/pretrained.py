@@ -56,6 +56,6 @@ def load_pretrained(
 
 
 def _file_name(address: str, name: str) -> str:
-    """Return the name in the cache: that in the address, unless it is that of every model."""
+    """Return a name in the cache: the address's last part, unless every model has the same one."""
     file = address.rsplit("/", 1)[-1]
     return file.replace("model.", f"{name}.") if file.startswith("model.") else file

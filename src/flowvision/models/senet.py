@@ -176,7 +176,7 @@ class SENet(nn.Module):
         return self.layer4(self.layer3(self.layer2(x)))
 
     def logits(self, x: Tensor) -> Tensor:
-        """Return the classifier's output for that of `features`."""
+        """Return the classifier's output for the output of `features`."""
         return self.last_linear(self.dropout(flow.flatten(self.avg_pool(x), 1)))
 
     def forward(self, x: Tensor) -> Tensor:

@@ -12,5 +12,5 @@ from oneflow.hub import (
 
 
 def get_cache_dir(cache_dir: str | Path | None = None) -> str:
-    """Return the folder that downloads go to: `cache_dir`, or by default that of `oneflow.hub`."""
+    """Return the folder for downloads: `cache_dir`, or by default the folder of `oneflow.hub`."""
     return str(cache_dir) if cache_dir is not None else hub.get_dir()

@@ -108,7 +108,7 @@ def batched_nms_padded(
 
 
 def _center_distance(boxes: Tensor, scores: Tensor, idxs: Tensor) -> Tensor:
-    """Return the boxes moved in such a way that those of different categories do not overlap."""
+    """Return the boxes, moved apart so that boxes of different categories do not overlap."""
     if idxs.shape != scores.shape:
         raise RuntimeError(
             f"`idxs` must have the shape of `scores`, {list(scores.shape)}, got {list(idxs.shape)}"

@@ -61,7 +61,7 @@ class DeformConv2d(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the weights as those of an ordinary convolution are drawn."""
+        """Draw the weights like the weights of an ordinary convolution."""
         nn.init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             limit = 1 / math.sqrt(self.weight[0].numel())

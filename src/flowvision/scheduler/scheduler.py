@@ -108,7 +108,7 @@ class Scheduler:
             group[self.param_group_field] = value * scale
 
     def _noise(self, t: int) -> float:
-        """Return the noise at a time, the same each time it is asked for."""
+        """Return the noise at a time; every call for one time gives the same noise."""
         if self.noise_range_t is None:
             return 0.0
         limits = self.noise_range_t

@@ -1,4 +1,4 @@
-"""All transforms: those of oneflow, those of colors and geometry, and the few on tensors alone."""
+"""All transforms: oneflow's, transforms of colors and geometry, and the few of tensors alone."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def clip(
 
 
 def remainder(x1: Tensor | float, x2: Tensor | float, /) -> Tensor:
-    """Return what is left of `x1` after division by `x2`, with the sign of `x2`; so has 0.
+    """Return the remainder of `x1` after division by `x2`, with the sign of `x2`, also if it is 0.
 
     Example:
         >>> import oneflow as flow

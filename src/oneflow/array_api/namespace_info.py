@@ -1,4 +1,4 @@
-"""Facts about the namespace: what it can do, its devices and dtypes."""
+"""Facts about the namespace: its capabilities, devices and dtypes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class NamespaceInfo:
     def dtypes(
         self, *, device: Any = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, DType]:
-        """Return the standard's dtypes by name, or those of a kind."""
+        """Return the standard's dtypes by name: all, or those of the given kinds."""
         return {
             dtype.name: dtype for dtype in STANDARD_DTYPES if kind is None or isdtype(dtype, kind)
         }

@@ -61,7 +61,7 @@ def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool
 
 
 def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
-    """Return the places of what is not 0, the coordinates of each axis by themselves.
+    """Return the positions of elements other than 0, an array of coordinates for each axis.
 
     Raises:
         ValueError: `x` has no dimensions.
@@ -97,7 +97,7 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
 
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
-    """Return the elements at places along `axis`, those of each line its own.
+    """Return the elements at indices along `axis`; every line has indices of its own.
 
     Example:
         >>> import oneflow as flow

@@ -1,4 +1,4 @@
-"""Automatic differentiation of tensors; that of values is in `oneflow.differentiation`."""
+"""Automatic differentiation of tensors; `oneflow.differentiation` differentiates values."""
 
 from typing import TYPE_CHECKING
 

@@ -137,7 +137,7 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Call `function` without keeping what it saves for backward; backward runs it again.
+    """Call `function` without saving anything for the backward pass, which calls it again.
 
     Args:
         function: what to run; it must do the same each time.

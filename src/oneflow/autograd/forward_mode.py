@@ -23,7 +23,7 @@ def adjoint(
     specs: Sequence[TensorSpec | None],
     weights: Sequence[Tensor | None],
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of the inputs of a function, from its `jvp` and those of its results.
+    """The gradients of a function's inputs, from its `jvp` and the gradients of its results.
 
     Args:
         jvp: the function of the user; it takes a context and a tangent for each input.

@@ -177,7 +177,7 @@ class Function:
         cls._backward_cls = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": ()})
 
     def __call__(self, *inputs: Any) -> Any:
-        """The same as `apply`, on an instance; its attributes are those of the context."""
+        """The same as `apply`, on an instance, whose attributes are the context's."""
         if program_name() == PYTORCH:  # which refuses such calls
             name = type(self).__name__
             raise RuntimeError(
@@ -197,7 +197,7 @@ class Function:
 
     @staticmethod
     def backward(*args: Any, **kwargs: Any) -> Any:
-        """Compute the inputs' gradients from the context and the results'; written likewise."""
+        """Compute the inputs' gradients from the context and the results' gradients."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom Function."
         )

@@ -23,7 +23,7 @@ CHANGES = ChangeCount()
 
 
 class CountedDict(dict[Any, Any]):
-    """A dict of a module of which every change counts in `CHANGES`."""
+    """A module's dict; every change of it counts in `CHANGES`."""
 
     __slots__ = ()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class ComposedOperandError(NotImplementedError):
-    """An operator takes tensors of one array only; the classes below say what it got."""
+    """An operator of ordinary tensors got a composed one; the subclasses say of which kind."""
 
 
 class SparseOperandError(ComposedOperandError):

@@ -233,7 +233,7 @@ def set_default_device(device: Device | str | None) -> None:
 
 
 def select(device: Device) -> None:
-    """Make `device` what its type without an index means to this thread.
+    """Let this thread use `device` where a device is named by its type alone.
 
     Raises:
         RuntimeError: there is no such device.

@@ -175,7 +175,7 @@ def _is_old(name: str) -> bool:
 
 
 def _fill_old(module: ModuleType) -> None:
-    """Give a module of an earlier version what its row says."""
+    """Fill a module of an earlier version with the names of its row."""
     row = OLD_MODULES[module.__name__.rpartition(".")[2]]
     names = {
         # As `from source import name` does, which imports modules in packages, too.

@@ -68,7 +68,7 @@ def lazy_getattr(
 
 
 def lazy_dir(package: str, names: Iterable[str]) -> Callable[[], list[str]]:
-    """Return the function `__dir__` of a package: what is public, lazy names too."""
+    """Return the function `__dir__` of a package: its public names, also the lazy ones."""
 
     def public_names() -> list[str]:
         members = vars(sys.modules[package])

@@ -25,10 +25,10 @@ def set_planning(active: bool) -> None:
 
 
 def planning_devices() -> tuple[Any, ...]:
-    """Return XLA's devices that stand for those of placements while planning; empty: CPUs do."""
+    """Return XLA's devices that a plan uses in place of a placement's; empty: CPUs."""
     return _state.devices
 
 
 def set_planning_devices(devices: tuple[Any, ...]) -> None:
-    """Choose the devices that stand for those of placements; `compiler.topologies` does."""
+    """Set the devices that a plan uses in place of a placement's; `compiler.topologies` does."""
     _state.devices = devices

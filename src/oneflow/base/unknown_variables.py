@@ -1,4 +1,4 @@
-"""Environment variables with names like those of this package, which nobody reads."""
+"""Environment variables that are named like this package's, and that nobody reads."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def fused_multi_head_attention_inference(
 
 
 def _features(x: Tensor, start: int, end: int) -> Tensor:
-    """Return a slice of the last dimension; an end of -1 is that of the tensor."""
+    """Return a slice of the last dimension; an end of -1 is the dimension's end."""
     return x[..., start : x.shape[-1] if end == -1 else end]
 
 
@@ -228,7 +228,7 @@ def fused_attention_concat_past_key_value(
     value_layout: str,
     key_head_size: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Keys and values behind those of earlier positions, in the layouts of these.
+    """Keys and values, appended to the earlier positions' keys and values, in these layouts.
 
     Args:
         past_key: earlier keys; None if there are none.

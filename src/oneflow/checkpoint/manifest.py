@@ -1,4 +1,4 @@
-"""The manifest of a checkpoint folder: which files belong to it, and what they hold.
+"""The manifest of a checkpoint folder: its files and their contents.
 
 It is one JSON file. Saving writes new files into a new folder beside those of the last save, and
 then replaces the manifest, which is what makes them the checkpoint.

@@ -1,4 +1,4 @@
-"""Element types that only files have: what they are read as.
+"""Element types that only files have, and the dtypes as which they are read.
 
 No tensor has numbers of 8 bits. bfloat16 holds every one of them exactly, as complex64 holds those
 of two half-precision numbers.

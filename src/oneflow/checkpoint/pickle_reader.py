@@ -105,7 +105,7 @@ def _decoded(
 
 
 class _BoundedFile:
-    """A file of which never more bytes are read than it has left."""
+    """A file that never reads more bytes than it has left."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

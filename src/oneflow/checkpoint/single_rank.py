@@ -141,7 +141,7 @@ class _Received:
         return numbers.reshape(shape)
 
     def tensor(self, name: str, sharding: Sharding, layout: Layout | None) -> Tensor:
-        """A tensor of the object, or that of a layout in it, as a global one."""
+        """A tensor of the object, or of a layout in it, as a global one."""
         kind, shape = self._headers[name]
         shape = shape if layout is None else layout.shape
         source = Placement(sharding.placement.type, [self._rank])

@@ -1,4 +1,4 @@
-"""Open files of any kind: those of Python, and objects of programs that only read."""
+"""Open files of any kind: Python's own, and objects of programs that only have `read`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_seekable(file: Any) -> bool:
 
 
 def read_rest(file: Any, head: bytes = b"") -> bytes:
-    """Return all that is left of a file, behind what was read of it before."""
+    """Return the rest of a file, behind the bytes that were read before."""
     if isinstance(file, io.IOBase) or not hasattr(file, "readinto"):
         return head + file.read()
     content, chunk = bytearray(head), bytearray(_CHUNK_BYTES)

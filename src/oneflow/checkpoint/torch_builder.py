@@ -222,7 +222,7 @@ class TorchBuilder:
         self._rebuild_functions = [table[name] for name in names]
 
     def _rebuild_table(self) -> dict[tuple[str, str], Any]:
-        """Return what makes tensors, and what they are made of."""
+        """Return the functions that build tensors, and their arguments."""
         rebuild = "torch._utils"
         table: dict[tuple[str, str], Any] = {
             (rebuild, "_rebuild_tensor"): self.tensor,

@@ -1,4 +1,4 @@
-"""Names of classes and functions in PyTorch's pickles, and what they stand for here."""
+"""Names of classes and functions in PyTorch's pickles, and the objects here that they mean."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PYTORCH_NAMES: Hook[PyTorchNames] = Hook("PYTORCH_NAMES", "oneflow.mock_torch.py
 
 @dataclass(frozen=True)
 class TorchName:
-    """A name that a pickle for PyTorch holds in the place of what it stands for there.
+    """A name that a pickle for PyTorch holds in the place of an object of this package.
 
     Attributes:
         module: of PyTorch.

@@ -281,7 +281,7 @@ def _foreign_reducer_override(override: Callable[[Any], Any]) -> Callable[[Any],
 
 
 def _place_of(obj: Any) -> tuple[str, str] | None:
-    """Return module and name in PyTorch; None for what is not of this package."""
+    """Return module and name in PyTorch; None for objects of other packages."""
     if isinstance(obj, TorchName):
         return obj.module, obj.name
     if isinstance(obj, DType | MemoryFormat):
@@ -327,7 +327,7 @@ def _storage_name(dtype: DType) -> TorchName:
 
 
 class _DispatchTable:
-    """The reducers of this package's objects, and those of `copyreg`."""
+    """The reducers of this package's objects, and the reducers in `copyreg`."""
 
     def __init__(self, pickler: Any) -> None:
         self._storages: SavedStorages = pickler.storages
@@ -433,7 +433,7 @@ def _is_incompatible_with_pytorch(kind: type) -> bool:
 
 
 def _of_this_package(obj: Any) -> Reduced:
-    """Reduce an object of which PyTorch has a class of the same name that could not read it."""
+    """Reduce an object that PyTorch's class of the same name could not read."""
     name = type(obj).__name__
     warnings.warn(
         f"PyTorch does not read a whole {name}: it is saved for this package alone; save its "

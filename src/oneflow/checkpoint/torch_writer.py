@@ -98,7 +98,7 @@ def _pickled(
 
 @contextlib.contextmanager
 def _deep_recursion() -> Iterator[None]:
-    """Allow calls as deep as those of a pickler that is written in C.
+    """Allow calls as deep as the recursion of the pickler that is written in C.
 
     This one is Python's, which calls several functions for each that one in C calls. The limit is
     one for all threads: those that change it wait for each other, and others may recurse deeper

@@ -12,7 +12,7 @@ from oneflow.control_plane.root_cause import RootCause
 
 @dataclass(frozen=True)
 class ActivitySample:
-    """An agent's answer to the question what its process does.
+    """An agent's answer to the question about its process's activity.
 
     Attributes:
         time: the time of arrival, in seconds.

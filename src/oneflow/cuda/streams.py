@@ -47,14 +47,14 @@ class Event:
         self._time = time.perf_counter()
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Return at once: what comes next depends on what was before anyway."""
+        """Return at once: later programs depend on earlier ones anyway."""
 
     def query(self) -> bool:
-        """Return True: what was before the event has run."""
+        """Return True: the work recorded before the event has run."""
         return True
 
     def synchronize(self) -> None:
-        """Return at once: what was before the event has run."""
+        """Return at once: the work recorded before the event has run."""
 
     def elapsed_time(self, end_event: Event) -> float:
         """Return the milliseconds from this event to another.

@@ -39,7 +39,7 @@ class _Passes(threading.local):
         self.at_end: dict[Callable[[], None], bool] = {}
 
     def take(self) -> dict[Callable[[], None], bool]:
-        """Empty `at_end` and return what was in it."""
+        """Empty `at_end` and return its former contents."""
         callbacks, self.at_end = self.at_end, {}
         return callbacks
 

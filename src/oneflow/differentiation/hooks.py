@@ -64,7 +64,7 @@ class RetainedGradient:
 
 
 def move_retained_gradient(owner: Any, old: Value, new: Value) -> None:
-    """Let a tensor that retains its gradient get that of `new`, which it holds in place of `old`.
+    """Give the gradient of `new` to the tensor that holds it in place of `old`.
 
     Its other hooks stay where they were registered.
     """

@@ -125,7 +125,7 @@ class Node:
         return HookHandle(self.ensure_hooks().before, hook)
 
     def __call__(self, *grads: Any) -> Any:
-        """Run this step alone: tensors that are gradients of its outputs give those of its inputs.
+        """Run this step alone: from the gradients of its outputs to the gradients of its inputs.
 
         Raises:
             TypeError: their number is not that of the outputs.

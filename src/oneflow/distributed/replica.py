@@ -140,7 +140,7 @@ class Replica(Joinable):
             self._buffers.broadcast(self.ranks[0], self.ranks)
 
     def _begin_shared_step(self, takes_buffers: bool) -> None:
-        """Tell the processes without data what they will have to take part in."""
+        """Tell the processes without data in which collectives they will take part."""
         Join.notify_join_context(self.joinable)
         step = _SharedStep.gather_flags(
             self.ranks, takes_buffers, self.is_averaging and MODE.enabled

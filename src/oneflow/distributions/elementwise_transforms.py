@@ -168,7 +168,7 @@ def _sign(number: Any) -> Any:
 
 
 def _broadcast_shape(shape: Sequence[int], *parameters: Any) -> Size:
-    """The shape of what is computed of values of `shape` and of numbers or tensors."""
+    """The shape of a result computed from values of `shape` and from numbers or tensors."""
     shapes = [parameter.shape for parameter in parameters if isinstance(parameter, Tensor)]
     return Size(broadcast_shapes(tuple(shape), *shapes))
 

@@ -49,7 +49,7 @@ class ExponentialFamily(Distribution):
         return normalizer, natural, slopes
 
     def _sum_events(self, values: Tensor) -> Tensor:
-        """Sum over all dimensions but those of the batch."""
+        """Sum over the dimensions behind the batch."""
         return values.reshape((*self._batch_shape, -1)).sum(-1)
 
     def entropy(self) -> Tensor:

@@ -15,7 +15,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 class _PartsTransform(Transform):
-    """Base of transforms, each of which takes a part of a tensor along a dimension."""
+    """Base of transforms that are made of parts; each part transforms a slice along a dimension."""
 
     def __init__(self, tseq: Sequence[Transform], dim: int, cache_size: int) -> None:
         if not all(isinstance(transform, Transform) for transform in tseq):

@@ -143,7 +143,7 @@ class CorrCholeskyTransform(FixedTransform):
         return (tril_matrix_to_vec(y, diag=-1) / lengths).atanh()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """The part of what is left of the rows, and that of `tanh`."""
+        """The part of the remaining length of the rows, and the part of `tanh`."""
         left = tril_matrix_to_vec(self._squares_left(y), diag=-2)
         of_tanh = 2 * (x + softplus(-2 * x) - math.log(2))
         return 0.5 * left.log().sum(-1) - of_tanh.sum(-1)

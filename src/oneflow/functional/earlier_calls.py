@@ -81,7 +81,7 @@ def _is_own(frame: FrameType) -> bool:
 
 
 def _fits(earlier: _Earlier, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """True if the arguments of a call are those of an earlier function."""
+    """True if an earlier function takes the arguments of a call."""
     try:
         arguments = inspect.signature(earlier.function).bind(*args, **kwargs).arguments
     except TypeError:

@@ -33,7 +33,7 @@ _NOT_IMPLEMENTED: Any = NotImplemented
 
 
 def _of_array(value: Any, tensor: Tensor, is_refused_by_pytorch: bool = False) -> Any:
-    """Return NumPy's arrays as operands beside a tensor, and NotImplemented for what is none."""
+    """Return NumPy's arrays as operands beside a tensor, and NotImplemented for other values."""
     if not isinstance(value, np.ndarray) or (is_refused_by_pytorch and program_name() == PYTORCH):
         return NotImplemented
     return of_array(value, tensor)

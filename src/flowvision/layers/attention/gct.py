@@ -9,7 +9,7 @@ from oneflow import Tensor, nn
 
 
 class GCTModule(nn.Module):
-    """Channels weighed by how their norm compares with that of the others.
+    """Channels weighed by how their norm compares with the norms of the other channels.
 
     Input and output (N, channels, H, W). The weights begin with 1.
 

@@ -48,7 +48,7 @@ class NonLocalAttn(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the weights; those of the normalization become zero."""
+        """Draw the weights; the weights of the normalization become zero."""
         for module in (self.t, self.p, self.g, self.z):
             nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
             nn.init.zeros_(module.bias)

@@ -14,7 +14,7 @@ def sigmoid_focal_loss(
     gamma: float = 2,
     reduction: str = "none",
 ) -> Tensor:
-    """Binary cross entropy that fades for what is recognized well (https://arxiv.org/abs/1708.02002).
+    """Binary cross entropy, faded for well recognized elements (https://arxiv.org/abs/1708.02002).
 
     Args:
         inputs: logits of any shape.

@@ -1,4 +1,4 @@
-"""Detectors: what is in an image, and where."""
+"""Detectors: which objects an image shows, and where."""
 
 from flowvision.layers.blocks.feature_pyramid_network import LastLevelP6P7 as LastLevelP6P7
 from flowvision.layers.blocks.focal_loss import sigmoid_focal_loss as sigmoid_focal_loss

@@ -1,4 +1,4 @@
-"""The checks that all detectors make of what they are given."""
+"""The checks that all detectors make of images and targets."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def _prediction(in_channels: int, out_channels: int, norm_layer: Norm) -> nn.Seq
 
 
 def _extra(in_channels: int, out_channels: int, norm_layer: Norm) -> nn.Sequential:
-    """Return three convolutions, of which the depthwise one halves height and width."""
+    """Return three convolutions; the depthwise one in the middle halves height and width."""
     middle = out_channels // 2
     options: dict[str, Any] = {"norm_layer": norm_layer, "act_layer": nn.ReLU6}
     return nn.Sequential(

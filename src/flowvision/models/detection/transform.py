@@ -131,7 +131,7 @@ class GeneralizedRCNNTransform(nn.Module):
         image_shapes: Sequence[tuple[int, int]],
         original_image_sizes: Sequence[tuple[int, int]],
     ) -> list[Target]:
-        """Move what was found in resized images to the original ones.
+        """Move detections in resized images to the original ones.
 
         Args:
             result: "boxes", and perhaps "masks", for each image; other entries stay.

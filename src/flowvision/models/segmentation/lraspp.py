@@ -40,7 +40,7 @@ class LRASPP(nn.Module):
 
 
 class LRASPPHead(nn.Module):
-    """Logits of two features, of which the smaller one is weighted by the whole image.
+    """Logits of two feature maps; the smaller map is weighted by the whole image.
 
     Takes a dict of features "low" and "high"; returns (N, num_classes, H, W) of the size of "low".
 

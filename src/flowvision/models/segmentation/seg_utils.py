@@ -11,7 +11,7 @@ from oneflow.nn import functional as F
 
 
 class IntermediateLayerGetter(nn.ModuleDict):
-    """The children of a model up to the last one that is asked for, with the results of some.
+    """The children of a model up to the last requested one, with the results of some.
 
     Takes what the model takes, and returns a dict of results.
 

@@ -119,7 +119,7 @@ class _TypedConstructor(type):
 
 
 def set_default_tensor_type(tensor_type: Any) -> None:
-    """Set the default float type to that of a typed constructor, such as `oneflow.DoubleTensor`.
+    """Set the default float type to the type of a constructor, such as `oneflow.DoubleTensor`.
 
     Args:
         tensor_type: a typed constructor of floats, or its name, ``"oneflow.DoubleTensor"``.

@@ -98,7 +98,7 @@ def add(input: Tensor, other: Tensor | float, *others: Tensor | float, alpha: fl
 
 
 def subtract(x: Any, y: Any, alpha: float = 1) -> Tensor:
-    """``x - alpha * y`` for operands of which not both are bool."""
+    """``x - alpha * y`` of two operands, at most one of which is bool."""
     if is_bool(x) and is_bool(y):
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. "

@@ -130,7 +130,7 @@ def fft_dim(x: Tensor, n: int | None, dim: int) -> tuple[tuple[int, ...], list[i
 
 
 def present_sizes(x: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> list[int]:
-    """Return `sizes` with those of `x` in place of -1."""
+    """Return `sizes`; the size of `x` takes the place of -1."""
     return [x.shape[dim] if size == -1 else size for dim, size in zip(dims, sizes, strict=True)]
 
 

@@ -91,7 +91,7 @@ def _with_slices(input: Tensor, dim: int, which: int | slice, source: Tensor) ->
 
 
 def _with_part(result: Tensor, part: Tensor, source: Tensor) -> Tensor:
-    """`result`, of which `part` is a view, with `source` there.
+    """`result` with `source` written into its view `part`.
 
     Raises:
         RuntimeError: the shapes differ.

@@ -122,7 +122,7 @@ def _resample(input: Tensor, dim: int, resampling: Resampling) -> Tensor:
 def interpolate_like(
     input: Tensor, like: Tensor, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
-    """Resize the spatial dimensions to those of another tensor; see `interpolate`.
+    """Resize the spatial dimensions to the sizes of another tensor's; see `interpolate`.
 
     Example:
         >>> import oneflow as flow

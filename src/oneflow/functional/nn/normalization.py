@@ -102,13 +102,13 @@ def _check_several_values(count: int, shape: Sequence[int]) -> None:
 
 
 def _moments(input: Tensor, dims: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-    """Mean and variance; the gradient of what is normalised with them includes theirs."""
+    """Mean and variance; the gradient of the normalised values includes theirs."""
     with no_grad():
         return call(p.moments, input, dims=dims)
 
 
 def update_running(running: Tensor | None, batch: Tensor, factor: float, momentum: float) -> None:
-    """Move a running statistic towards that of a batch, times a factor."""
+    """Move a running statistic towards a batch's, times a factor."""
     if running is None:
         return
     with no_grad():

@@ -335,7 +335,7 @@ def ravel(input: Tensor) -> Tensor:
 
 @function()
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """View with dimension `dim` split into `sizes`, one of which may be -1.
+    """View with dimension `dim` split into `sizes`; one of the sizes may be -1.
 
     Raises:
         RuntimeError: the sizes do not multiply to the dimension's.
