@@ -44,12 +44,18 @@ def rows_of(results: Results) -> Iterator[list[str]]:
 
 
 def write_table(results: Results, page: Path = PAGE) -> None:
-    """Put the table between the marks of a page."""
-    lines = [HEAD, ["---"] * len(HEAD), *rows_of(results)]
+    """Put the table between the marks of a page.
+
+    A comparison without results keeps its line: whoever compiles one program has no results of the
+    others.
+    """
+    before, _, rest = page.read_text().partition(BEGIN)
+    table, _, after = rest.partition(END)
+    earlier = [line.strip("| ").split(" | ") for line in table.strip().splitlines()[2:]]
+    rows = {(row[0], row[1]): row for row in [*earlier, *rows_of(results)]}
+    lines = [HEAD, ["---"] * len(HEAD), *rows.values()]
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-    text = page.read_text()
-    before, after = text[: text.index(BEGIN) + len(BEGIN)], text[text.index(END) :]
-    page.write_text(f"{before}\n\n{table}\n\n{after}")
+    page.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}")
 
 
 def _pair(ours: Mapping[str, float], jax: Mapping[str, float], field: str, unit: float = 1) -> str:
