@@ -12,6 +12,7 @@ import dataclasses
 import sys
 from typing import Any
 
+import hide_torchvision  # noqa: F401
 import libai.utils.distributed as dist  # pyright: ignore[reportMissingImports]
 import numpy as np
 import torch

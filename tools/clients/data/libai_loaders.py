@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import hide_torchvision  # noqa: F401
 import libai.utils.distributed as dist  # pyright: ignore[reportMissingImports]
 import numpy as np
 import torch
