@@ -46,19 +46,18 @@ def test_modules_of_the_table_exist_in_pytorch(path):
 @pytest.mark.filterwarnings("ignore:.*is deprecated")
 def test_a_name_means_one_thing_at_all_of_its_paths():
     """Objects that PyTorch has twice are one object here, too, as ``optim.adamw.AdamW``."""
+    homes = {name: (importlib.import_module(name), in_place_of(name)) for name in PUBLIC}
+    below = {path for name in PUBLIC for path in modules_below(name)}
+    ours_at = {path: module_or_none(path) for path in below}
     different = []
-    paths = [path for name in PUBLIC for path in modules_below(name)]
-    for home in PUBLIC:
-        their_home = importlib.import_module(home)
-        for path in paths:
-            theirs, ours = importlib.import_module(path), module_or_none(path)
+    for home, (their_home, our_home) in homes.items():
+        for path, ours in ours_at.items():
+            theirs = importlib.import_module(path)
             for name in set(vars(theirs)) & set(vars(their_home)) - {"torch", "nn", "Tensor"}:
                 same = getattr(theirs, name) is getattr(their_home, name)
                 if not same or ours is None or name.startswith("_"):
                     continue
-                mine, mine_at_home = (
-                    getattr(module, name, None) for module in (ours, in_place_of(home))
-                )
+                mine, mine_at_home = (getattr(module, name, None) for module in (ours, our_home))
                 is_named = inspect.isroutine(mine) or inspect.isclass(mine)
                 if is_named and mine_at_home not in (None, mine):
                     different.append(f"{path}.{name} is not {home}.{name}")
