@@ -1,4 +1,4 @@
-"""Names of TorchScript, which return what they are given: hot programs are compiled anyway."""
+"""Names of TorchScript, which return their argument: hot programs are compiled anyway."""
 
 from oneflow.module.scripting import (
     Final as Final,

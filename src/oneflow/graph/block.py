@@ -240,7 +240,7 @@ class GraphTensor:
             )
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """The tensor itself for ``to(Tensor)``, else what its own `to` returns."""
+        """The tensor itself for ``to(Tensor)``, else the result of its own `to`."""
         return self.origin.to(*args, **kwargs)
 
     def __repr__(self) -> str:

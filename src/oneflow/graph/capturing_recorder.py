@@ -86,7 +86,7 @@ class CapturingRecorder(Recorder):
     def note_replacement(
         self, new: Value, old: Value, invalidate: Callable[[], None] | None = None
     ) -> None:
-        """Remember what is written behind a run-time check, or may be.
+        """Remember a write that comes, or may come, behind a run-time check.
 
         The tensors themselves get back what they held when recording ends.
         """

@@ -16,7 +16,7 @@ DELAY = 2.0
 
 @contextlib.contextmanager
 def compile_message(name: str, instructions: int) -> Iterator[None]:
-    """Context manager: say on a terminal what is compiled inside, if it takes longer than `DELAY`.
+    """Context manager: say on a terminal what it compiles, if that takes longer than `DELAY`.
 
     Nothing is written where the error stream goes to a file.
 

@@ -1,4 +1,4 @@
-"""`EngineExecutable`: a step of which an engine runs all it can, and XLA the rest."""
+"""`EngineExecutable`: a step that an engine runs as far as it can, and XLA runs the rest."""
 
 from __future__ import annotations
 
@@ -288,7 +288,7 @@ def _is_product(instruction: Instruction) -> bool:
 def _in_xla(
     executable: Executable, checked: Sequence[tuple[Operation, str]]
 ) -> Callable[[Sequence[Any], Sequence[Any]], list[Any]]:
-    """The executable; what it checks is noted."""
+    """The executable; its run-time checks are noted."""
 
     def runner(arrays: Sequence[Any], numbers: Sequence[Any]) -> list[Any]:
         results, checked_results = executable(arrays, numbers)

@@ -187,7 +187,7 @@ class GraphConfig:
         shard_min_size: int = 1024,
         shard_restore_level: int = 1,
     ) -> None:
-        """Split tensors of which data parallel ranks would all keep a copy (ZeRO).
+        """Split tensors that every data parallel rank would hold a copy of (ZeRO).
 
         It acts on global parameters that are ``broadcast``, and changes no result.
 
@@ -249,7 +249,7 @@ class GraphConfig:
         self._set("auto_parallel_trunk_algo", _flag("mode", mode))
 
     def set_auto_parallel_computation_cost_ratio(self, ratio: float) -> None:
-        """Set the weight of the time of computation against that of collectives in auto parallel.
+        """Set the weight of computation's time beside the time of collectives in auto parallel.
 
         Args:
             ratio: 1 weighs both equally (default); with less, devices rather compute the same.

@@ -354,7 +354,7 @@ class PipelineExecutable:
         return sizes
 
     def max_live_micro_batches(self) -> dict[Placement, int]:
-        """The most micro batches of which each stage keeps activations at one time."""
+        """The largest number of micro batches whose activations each stage holds at one time."""
         counts: dict[Placement, int] = {}
         for stage in self.stages:
             live: set[int] = set()

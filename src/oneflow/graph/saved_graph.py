@@ -399,7 +399,7 @@ class SavedStep:
         ]
 
     def _weights(self, variables: Mapping[str, Value]) -> list[Any]:
-        """The arrays that the program takes beside those of a call."""
+        """The arrays that the program takes beside the arguments of a call."""
         data = self._data
         return [variables[key].read() for key in (*data["variables"], *data["constants"])]
 

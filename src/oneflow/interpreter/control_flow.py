@@ -40,7 +40,7 @@ def _while(equation: Any) -> Callable:
 
 
 def _where(which: np.ndarray, new: list[Any], old: list[Any]) -> list[Any]:
-    """The elements of `new` in the loops of a batch that go on, those of `old` in the others."""
+    """The elements of `new` in the batch's unfinished loops, of `old` in the others."""
     return [
         np.where(which.reshape(which.shape + (1,) * (after.ndim - which.ndim)), after, before)
         for after, before in zip(new, old, strict=True)

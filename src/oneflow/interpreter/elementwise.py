@@ -181,7 +181,7 @@ def _total_order(equation: Any) -> Callable:
     highest = bits.type(np.iinfo(bits).max)
 
     def position(x: Any) -> Any:
-        """An integer; those of -NaN, -inf, -0.0, 0.0, inf and NaN are in this order."""
+        """An integer; the integers for -NaN, -inf, -0.0, 0.0, inf and NaN are in this order."""
         x = x.view(bits)
         return np.where(x < 0, x ^ highest, x)
 

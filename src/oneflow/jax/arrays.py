@@ -79,7 +79,7 @@ def _array_or_other(leaf: Any) -> Any:
 
 
 def check_no_tensors_within(leaf: Any, text: str) -> None:
-    """Check that what JAX takes for one leaf has no tensors, which would stay what they are.
+    """Check that a leaf in JAX's eyes holds no tensors, which would not be converted.
 
     Raises:
         TypeError: it is a dict, set, view of a dict or queue that JAX does not know, or an object,

@@ -98,7 +98,7 @@ class Optimizer(BaseOptimizer):
         self._names = names
 
     def _names_with(self, params: Any) -> list[str]:
-        """The names of all parameters, those of a new group included; none if they have none."""
+        """The names of all parameters, also of a new group; none if parameters have no names."""
         entries = params if isinstance(params, list) else [params]
         pairs = [entry for entry in entries if isinstance(entry, tuple)]
         has_others = any(group["params"] for group in self.param_groups)

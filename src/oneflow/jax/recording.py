@@ -156,7 +156,7 @@ class _Recorded(Graph):
         vars(self).update(_name=name, default_device=device, _function=function)
 
     def build(self, tensors: list[Tensor]) -> list[Tensor]:
-        """Call it; what it returns are tensors of their own."""
+        """Call it; its results are new tensors."""
         return [wrap(unwrap(tensor)) for tensor in vars(self)["_function"](tensors)]
 
 

@@ -263,7 +263,7 @@ class Bundle:
 
 
 def converter(annotation: Any, where: str) -> Callable[[Any], Any]:
-    """Return the function that turns a job's results into what its annotation says.
+    """Return the function that turns a job's results into the types of its annotation.
 
     The function takes the results with a list of arrays, one per replica, at each leaf.
 

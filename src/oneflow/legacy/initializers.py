@@ -20,7 +20,7 @@ _TRUNCATED_STD = 0.87962566103423978
 
 
 def constant_initializer(value: float = 0, dtype: DType | None = None) -> Initializer:
-    """Every element is `value`; `dtype` is that of the variable.
+    """Every element is `value`; `dtype` is the variable's.
 
     Example:
         >>> import oneflow as flow

@@ -185,7 +185,7 @@ class JobFunction:
         return self._wrap_reading(lambda: self._convert(graph.read(results)))
 
     def _first_call(self) -> JobGraph:
-        """Return the graph, made together with those of all jobs of the session."""
+        """Return the graph, made together with the graphs of all jobs of the session."""
         session = default_session()
         session.add_job(self)
         session.define_jobs()

@@ -1,4 +1,4 @@
-"""The names of `oneflow.compatible.single_client` that mean what they mean in `oneflow`."""
+"""The names of `oneflow.compatible.single_client` that have the same meaning as in `oneflow`."""
 
 from __future__ import annotations
 

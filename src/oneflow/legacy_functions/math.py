@@ -311,7 +311,7 @@ def reduce_logsumexp(input_tensor: Tensor, axis: Axes = None, keepdims: bool = F
 
 @function(method=False, namespace="math")
 def reduce_std(input_tensor: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """The standard deviation over dimensions, all by default: that of a whole population.
+    """The standard deviation over dimensions, all by default, of a whole population.
 
     Example:
         >>> import oneflow as flow
@@ -323,7 +323,7 @@ def reduce_std(input_tensor: Tensor, axis: Axes = None, keepdims: bool = False) 
 
 @function(method=False, namespace="math")
 def reduce_variance(input_tensor: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """The variance over dimensions, all by default: that of a whole population.
+    """The variance over dimensions, all by default, of a whole population.
 
     Example:
         >>> import oneflow as flow

@@ -18,7 +18,7 @@ _AVG_POOL = {1: pooling.avg_pool1d, 2: pooling.avg_pool2d, 3: pooling.avg_pool3d
 
 
 def sizes_of(value: int | Sequence[int] | None, count: int, name: str) -> tuple[int, ...]:
-    """Return a number for each spatial dimension; those of all dimensions begin with two others.
+    """Return a number for each spatial dimension; a list for all dimensions has two more in front.
 
     Args:
         value: one number, `count`, or ``count + 2``; None stands for 1.
@@ -459,7 +459,7 @@ def avg_pool2d(
     data_format: str = "NCHW",
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The mean of each window of images; what is added around an image does not count.
+    """The mean of each window of images; padding does not count.
 
     Args:
         input: of shape (N, C, H, W), or (N, H, W, C).

@@ -79,7 +79,7 @@ class PyTorchStateMixin:
         self.__dict__.update(state_from_pytorch(state))
 
     def _attributes_in_pytorch(self) -> dict[str, Any]:
-        """Return attributes that PyTorch's class has beside those of this one, or otherwise."""
+        """Return the attributes of PyTorch's class that this one lacks or holds in another form."""
         return {}
 
 

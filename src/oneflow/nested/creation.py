@@ -226,7 +226,7 @@ def narrow(
 
 
 def masked_select(tensor: Tensor, mask: Tensor) -> NestedTensor:
-    """Return what a mask selects in each row, a jagged tensor.
+    """Return the elements of each row that a mask selects, as a jagged tensor.
 
     Raises:
         RuntimeError: the mask does not broadcast to the tensor.

@@ -45,7 +45,7 @@ def _is_dense(value: Any) -> bool:
 
 
 def _called(function: Callable[..., Any], values: Sequence[Any], names: Iterable[str]) -> Any:
-    """Call a function with values, of which the last are keyword arguments of these names."""
+    """Call a function with values; the last ones are keyword arguments of these names."""
     keywords = dict(zip(reversed([*names]), reversed(values), strict=False))
     return function(*values[: len(values) - len(keywords)], **keywords)
 
@@ -171,7 +171,7 @@ def gathered(name: str, results: Sequence[Any], like: Parts, ragged_dim: int | N
 
 
 def _shifted(name: str, dims: Any, ndim: int) -> Any:
-    """Dimensions of components, of those of the nested tensor."""
+    """Convert dimensions of the nested tensor to dimensions of its components."""
     if isinstance(dims, Sequence):
         return tuple(_shifted(name, dim, ndim) for dim in dims)
     dim = wrap_dim(dims, ndim)

@@ -88,7 +88,7 @@ class Parts:
         return tuple(sizes)
 
     def lengths(self) -> Shape:
-        """The sizes of the components in the dimension in which those of a jagged tensor differ."""
+        """The sizes of a jagged tensor's components in the dimension in which they differ."""
         return tuple(shape[self.ragged_dim - 1] for shape in self.shapes)
 
     def changed(

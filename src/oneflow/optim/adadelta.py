@@ -10,7 +10,7 @@ from oneflow.primitives.operators.optimizer import AdadeltaNumbers, adadelta_upd
 
 
 class Adadelta(Optimizer):
-    """Adadelta: steps scaled by the running size of past steps over that of past gradients.
+    """Adadelta: steps scaled by the running size of past steps over the size of past gradients.
 
     Args:
         params: tensors or parameter groups.

@@ -18,7 +18,7 @@ _COMPUTED: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
 def numbers_of_update(
     optimizer: Any, group: dict[str, Any], state: dict[str, Any], device: Device | Placement
 ) -> tuple[Any, ...]:
-    """The numbers of an update; the first knows those of future steps if they can be sent ahead.
+    """The numbers of an update; the first knows future steps' numbers if they can be sent ahead.
 
     Args:
         optimizer: the optimizer.

@@ -42,5 +42,5 @@ class UpdateForm:
         return attributes
 
     def _penalty(self, group: Any) -> Any:
-        """The factor of the L2 penalty whose gradient is added to that of a parameter."""
+        """The factor of the L2 penalty whose gradient is added to a parameter's gradient."""
         return group["weight_decay"]

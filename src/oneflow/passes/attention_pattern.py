@@ -220,7 +220,7 @@ class AttentionFinder:
         raise _OtherPatternError
 
     def _steps(self, instruction: Instruction) -> Iterator[tuple[int, float, Mask | None]]:
-        """The operands that may be scores: position, factor and mask of what is done to them."""
+        """The operands that may be scores: position, factor and mask of the operations on them."""
         primitive, operands = instruction.operation.primitive, instruction.operands
         if primitive in (cast, reshape):
             yield 0, 1.0, None
@@ -296,7 +296,7 @@ class AttentionFinder:
     def _weight_gradient(
         self, slope: Instruction, mixture: Mixture
     ) -> tuple[list[Instruction], int]:
-        """The instructions from the result's gradient to that of weights, and the former."""
+        """The instructions from the result's gradient to the weights' gradient, and the former."""
         inner: list[Instruction] = []
         has_dropout = False
         number = slope.operands[0]
@@ -337,7 +337,7 @@ class AttentionFinder:
     def _score_gradients(
         self, slope: Instruction, scores: Scores
     ) -> tuple[list[Instruction], int, int]:
-        """From the gradient of scores to those of queries and transposed keys."""
+        """From the scores' gradient to the gradients of queries and transposed keys."""
         inner: list[Instruction] = []
         scale, masks = 1.0, []
         number = slope.results[0]

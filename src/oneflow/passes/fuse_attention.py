@@ -99,7 +99,7 @@ class _Call:
 
 
 class _NoKernelError(Exception):
-    """No kernel computes what is written out, or devices would share its results in another way."""
+    """No kernel computes the written formula, or devices would share its results in another way."""
 
     def __init__(self, call: _Call) -> None:
         super().__init__()

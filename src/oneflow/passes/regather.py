@@ -75,7 +75,7 @@ class _RegatherBuilder:
         return builder.program()
 
     def _gather(self, number: int, reader: Instruction) -> None:
-        """Let a reader have a gathered parameter: that of its phase, or a new one."""
+        """Give a reader a gathered parameter: its phase's, or a new one."""
         gather, builder = self._gathers[number], self._builder
         phase = self._phases.get(reader.results.start, _ADDED)
         key = (gather.operation, gather.operands)

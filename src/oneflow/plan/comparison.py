@@ -72,7 +72,7 @@ def _ratio(numerator: float, denominator: float) -> float:
 def performance_text(
     contents: PlanContents, tokens: int | None = None, price: float | None = None
 ) -> str:
-    """The performance of a plan in a sentence; the arguments are those of `performance_of`."""
+    """The performance of a plan in a sentence; takes the arguments of `performance_of`."""
     performance = performance_of(contents, tokens, price)
     rate, utilization, *cost = performance.cells
     costs = f"; a million tokens cost {cost[0]}" if cost else ""
@@ -126,7 +126,7 @@ class PlanSummary:
 
 
 def alternatives(options: Iterable[str]) -> list[dict[str, str]]:
-    """All combinations of arguments of which some have alternatives, as on the command line.
+    """All combinations of arguments; some arguments have alternatives, as on the command line.
 
     Example:
         >>> from oneflow.plan.comparison import alternatives

@@ -67,7 +67,7 @@ def _sums(contents: PlanContents) -> list[str]:
 
 
 def _description(contents: PlanContents) -> list[str]:
-    """The stages of which the sums are, if there are several."""
+    """The stages that the sums describe, if there are several."""
     if contents.pipeline is None:
         return []
     return [

@@ -71,7 +71,7 @@ def offset_and_size(size: Any, counts: Sizes, coordinate: Any) -> tuple[Any, Any
 
 
 def minimum(x: Any, y: Any) -> Any:
-    """The smaller of two numbers, either of which may be traced."""
+    """The smaller of two numbers; either may be traced."""
     return (
         min(x, y) if isinstance(x, int) and isinstance(y, int) else lax.min(*map(as_index, (x, y)))
     )

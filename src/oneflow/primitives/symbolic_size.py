@@ -155,7 +155,7 @@ def _arithmetic(function: _Binary) -> Callable[[SymbolicSize, Any], Any]:
 
 
 def _reversed_arithmetic(function: _Binary) -> Callable[[SymbolicSize, Any], Any]:
-    """A method that computes a size from two, of which this one is the second."""
+    """A method that computes a size from two; this one is the second operand."""
 
     def method(self: SymbolicSize, other: Any) -> Any:
         number = self.number_of(other)

@@ -92,7 +92,7 @@ class Trace:
 
     @property
     def arrays(self) -> frozenset[tuple[tuple[Any, ...], Any]]:
-        """Shapes, which may be symbolic, and dtypes of what its steps make and return."""
+        """Shapes, maybe symbolic, and dtypes of the arrays that its steps make and return."""
         if self._arrays is None:
             avals = (*[outvar.aval for outvar in self.jaxpr.outvars], *_values_in(self.jaxpr))
             self._arrays = frozenset([(aval.shape, aval.dtype) for aval in avals])

@@ -1,4 +1,4 @@
-"""XLA's own trace of this process: what its threads and devices do, kernel by kernel."""
+"""XLA's own trace of this process: the work of its threads and devices, kernel by kernel."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from oneflow.serving.generation import GenerationRequest, TokenSampler
 
 @dataclass(slots=True, eq=False)
 class GeneratedSequence:
-    """A sequence with what its client is to get.
+    """A sequence with its client's options and results.
 
     Attributes:
         request: the request.

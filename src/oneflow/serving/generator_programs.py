@@ -1,4 +1,4 @@
-"""The programs of a graph that generates, by what they are for.
+"""The programs of a graph that generates, by their purpose.
 
 A program computes one further token for each of a number of sequences, its places; or it reads a
 chunk of tokens of each, which is how prompts are read. Its state may hold a number of tokens less

@@ -109,5 +109,5 @@ class GraphVersion(ModelVersion):
         raise self.unsupported("gives one answer to a request; ask it with `infer`")
 
     async def close(self) -> None:
-        """Answer what is in the queue, then end."""
+        """Answer the requests in the queue, then end."""
         await self._batcher.close()

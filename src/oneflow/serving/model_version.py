@@ -75,7 +75,7 @@ class ModelVersion(ABC):
 
     @abstractmethod
     async def close(self) -> None:
-        """Answer what is in the queue, then end."""
+        """Answer the requests in the queue, then end."""
 
     @contextmanager
     def count_failures(self) -> Iterator[None]:

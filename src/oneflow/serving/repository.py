@@ -157,7 +157,7 @@ class Repository:
         await asyncio.gather(*[model.loading for model in self._models.values() if model.loading])
 
     async def update(self) -> None:
-        """Begin to load what is new or has changed, unload what is gone.
+        """Begin to load new and changed models, unload the removed ones.
 
         Raises:
             FileNotFoundError: the folder does not exist.
@@ -209,7 +209,7 @@ class Repository:
         self._close_versions(closing)
 
     async def close(self, timeout: float) -> None:
-        """Answer all requests in the queues, then end; what is being loaded is left.
+        """Answer all requests in the queues, then end; models that still load are left.
 
         Args:
             timeout: the seconds after which runs that still go on are left, too.
@@ -275,7 +275,7 @@ class Repository:
         self._close_versions({n: e for n, e in replaced.items() if model.versions.get(n) is not e})
 
     def _close_versions(self, versions: dict[int, ModelVersion]) -> None:
-        """Let versions that nobody finds any more answer what they have."""
+        """Let versions that nobody finds any more answer their requests."""
         for version in versions.values():
             task = asyncio.create_task(version.close())
             self._closing.add(task)

@@ -95,7 +95,7 @@ def trim_heap() -> None:
 
 
 def can_allocate(size: int) -> bool:
-    """Return whether the C library has a block of `size` bytes; True where it cannot be asked."""
+    """Return whether the C library has a block of `size` bytes; True where it cannot tell."""
     allocate = _function("malloc", ctypes.c_void_p, ctypes.c_size_t)
     free = _function("free", None, ctypes.c_void_p)
     if allocate is None or free is None:

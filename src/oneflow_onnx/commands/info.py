@@ -1,4 +1,4 @@
-"""``info``: what is in an ONNX file, as text and as a picture."""
+"""``info``: the contents of an ONNX file, as text and as a picture."""
 
 from __future__ import annotations
 

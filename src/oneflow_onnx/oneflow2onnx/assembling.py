@@ -24,7 +24,7 @@ from oneflow_onnx.oneflow2onnx.trace import Trace
 
 @dataclass(frozen=True)
 class ModelNames:
-    """Names of what is seen from outside.
+    """Names of values that users see.
 
     Attributes:
         graph: the graph.
@@ -100,7 +100,7 @@ def assemble(
 def _with_weights(
     emission: Emission, trace: Trace, needed: set[ir.Value]
 ) -> tuple[list[ir.Value], list[ir.Value]]:
-    """The initializers that are needed, with what is in them: parameters, and all others."""
+    """The needed initializers with their contents: parameters, and all others."""
     parameters, buffers = (
         [],
         [initializer for initializer in emission.builder.initializers if initializer in needed],

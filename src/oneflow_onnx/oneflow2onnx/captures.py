@@ -1,4 +1,4 @@
-"""A model captured at several sizes, and with several numbers of what it finds in values."""
+"""A model captured at several sizes, and with several results where it reads values."""
 
 from __future__ import annotations
 

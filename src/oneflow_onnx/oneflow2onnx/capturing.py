@@ -82,7 +82,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def compiled_arguments(graph: Graph | JobFunction) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments like those of the last call of a graph, or as a job's placeholders say.
+    """Arguments like the last call's of a graph, or as a job's placeholders say.
 
     Raises:
         RuntimeError: the graph was never called.

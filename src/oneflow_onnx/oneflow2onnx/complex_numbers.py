@@ -51,7 +51,7 @@ def is_complex(dtype: np.dtype) -> bool:
 
 
 def as_stored(kind: TracedValue) -> TracedValue:
-    """Return the type in which a value is written: that of pairs for complex numbers."""
+    """Return the type in which a value is written: pairs for complex numbers."""
     if not is_complex(kind.dtype):
         return kind
     return TracedValue((*kind.shape, 2), np.real(np.empty(0, kind.dtype)).dtype)

@@ -1,4 +1,4 @@
-"""`export` by either signature: that of PyTorch, or that of OneFlow 0.3."""
+"""`export` by either signature: PyTorch's, or OneFlow 0.3's."""
 
 from __future__ import annotations
 

@@ -36,4 +36,4 @@ class UnsupportedOperatorsError(RuntimeError):
 
 
 class OpsetError(ValueError):
-    """A model needs a later opset than the one that was asked for."""
+    """A model needs a later opset than the requested one."""

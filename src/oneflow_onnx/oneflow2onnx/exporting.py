@@ -154,7 +154,7 @@ def _emission(
     parameters: Mapping[int, str],
     options: ExportOptions,
 ) -> Emission:
-    """The graph in the opset that was asked for, or in the lowest that can express it."""
+    """The graph in the requested opset, or in the lowest that can express it."""
     table = {**LOWERINGS, **options.handlers}
     opset = options.opset or DEFAULT_OPSET
     emission = emit(trace, opset, inputs, parameters, table, options.progress or iter)
@@ -199,7 +199,7 @@ def input_names(
 def argument_names(
     model: Any, args: Sequence[Any], kwargs: Mapping[str, Any], user_names: Sequence[str] = ()
 ) -> list[str]:
-    """Names of the tensors that a model is called with: those given, then those of parameters.
+    """Names of a model's tensor arguments: the given ones, then the names of parameters.
 
     Raises:
         ValueError: there are more names than tensors, or one is there twice.
@@ -242,7 +242,7 @@ def _parameter_name(exported: ExportedModel, name: str) -> str:
 
 
 def _unique(names: Mapping[int, str], taken: Iterable[str]) -> dict[int, str]:
-    """Names of which none is given twice."""
+    """Names, all different."""
     used, unique = set(taken), {}
     for number, name in names.items():
         candidates = itertools.chain([name], (f"{name}.{n}" for n in itertools.count(1)))

@@ -14,6 +14,7 @@ import onnx
 import onnx_ir as ir
 
 from oneflow.checkpoint.atomic_file import atomic_write, flush_folder
+from oneflow.data.readers.protobuf import encode_varint
 
 # Protocol buffers hold less than 2 GiB.
 _LARGEST = 2**31 - 2**20
@@ -129,16 +130,7 @@ def _tensor_head(tensor: ir.TensorProtocol) -> bytes:
 
 def _field(number: int, size: int) -> bytes:
     """The start of a field of protocol buffers that has `size` bytes."""
-    return _varint(number << 3 | 2) + _varint(size)
-
-
-def _varint(number: int) -> bytes:
-    """A number in groups of 7 bits, the lowest first."""
-    groups = bytearray()
-    while number > 127:
-        groups.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*groups, number])
+    return encode_varint(number << 3 | 2) + encode_varint(size)
 
 
 def _flush(path: Path) -> None:

@@ -159,7 +159,7 @@ class HandledNode:
 
     @property
     def input_tensor_names(self) -> list[str]:
-        """The names of what it reads."""
+        """The names of its inputs."""
         return [str(input_.value.name) for input_ in self.inputs]
 
 

@@ -125,7 +125,7 @@ def _plain(value: Any) -> Any:
 
 
 def _typed(b: GraphBuilder, ref: Ref, shape: tuple, dtype: np.dtype) -> Ref:
-    """The value with the shape and dtype that JAX says it has, of which it may know less."""
+    """The value with the shape and dtype that JAX infers; the value's own may say less."""
     if ref.dtype != dtype:
         raise Unsupported(f"its step gives {ref.dtype} where {dtype} was to come")
     if ref.shape == shape or len(ref.shape) != len(shape):

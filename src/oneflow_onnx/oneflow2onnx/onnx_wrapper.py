@@ -83,12 +83,12 @@ class Node:
 
     @property
     def input_tensor_names(self) -> list[str]:
-        """The names of what it reads; empty for one that is left out."""
+        """The names of its inputs; empty for one that is left out."""
         return ["" if input_ is None else _name(input_) for input_ in self.ir_node.inputs]
 
     @property
     def output_tensor_names(self) -> list[str]:
-        """The names of what it makes."""
+        """The names of its outputs."""
         return [_name(output) for output in self.ir_node.outputs]
 
     @property
@@ -422,7 +422,7 @@ class Graph:
         return next(n for n in (f"{stem}_{k}" for k in range(len(taken) + 1)) if n not in taken)
 
     def _insert(self, node: ir.Node) -> None:
-        """Add a node after the last of those that make what it reads."""
+        """Add a node behind the last of the nodes that make its inputs."""
         parents = [input_.producer() for input_ in node.inputs if input_ is not None]
         places = [self.model.graph.index(producer) for producer in parents if producer is not None]
         if places:

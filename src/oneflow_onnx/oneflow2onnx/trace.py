@@ -165,7 +165,7 @@ def _needed(instructions: Sequence[Instruction], results: Sequence[int]) -> set[
 
 
 def _check_same(inputs: Sequence[StepInput]) -> None:
-    """Check that what is no argument is the same in all captures.
+    """Check that all captures agree, arguments apart.
 
     Raises:
         DynamicSizeError: Python made it from a size.

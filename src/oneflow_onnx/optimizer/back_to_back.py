@@ -1,4 +1,4 @@
-"""`BackToBackOptimizer`: pairs of nodes of which one undoes or hides what the other does."""
+"""`BackToBackOptimizer`: pairs of nodes; one undoes or hides the effect of the other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class BackToBackOptimizer(NodeRewriting):
 
 
 def _join_reshapes(node: ir.Node) -> bool:
-    """Drop the first of two reshapes, if the second copies no size of what it reshapes."""
+    """Drop the first of two reshapes, if the second copies no size of its input."""
     first, shape = producer_of(node.inputs[0], "Reshape"), constant_of(node.inputs[1])
     copies = shape is None or (0 in shape and "allowzero" not in node.attributes)
     if first is None or copies:

@@ -39,7 +39,7 @@ def _can_move(row: ir.Value, body: ir.Graph) -> bool:
 
 
 def _move_transpose(node: ir.Node, body: ir.Graph, place: int) -> None:
-    """Let the body return what it transposed, and transpose all rows behind the loop."""
+    """Let the body return the input of its transpose, and transpose all rows behind the loop."""
     row = body.outputs[place + 1]
     transpose = producer_of(row, "Transpose")
     perm = None if transpose is None else permutation(transpose)

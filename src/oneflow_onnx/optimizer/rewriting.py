@@ -1,4 +1,4 @@
-"""`NodeRewriting`: a pass that offers every node of a model to one function; and steps of these."""
+"""`NodeRewriting`: a pass that offers every node of a model to one function; and its steps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 
 class NodeRewriting(ir.passes.InPlacePass):
-    """A pass that rewrites nodes, those of subgraphs included, as long as there is one to rewrite.
+    """A pass that rewrites nodes, also in subgraphs, as long as there is one to rewrite.
 
     A pass that always finds one would never end: each rewriting must bring the graph closer to one
     in which there is none.
@@ -62,7 +62,7 @@ def insert_before(
     inputs: Sequence[ir.Value | None],
     **attributes: ir.Attr | Sequence[int],
 ) -> ir.Value:
-    """Put a node of an operator before another one; return what it makes."""
+    """Put a node of an operator before another one; return its result."""
     assert isinstance(node.graph, ir.Graph)
     new_node = ir.node(operator, inputs, attributes)
     node.graph.insert_before(node, new_node)

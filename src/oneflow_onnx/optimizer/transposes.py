@@ -83,7 +83,7 @@ def _has_rank(node: ir.Node, value: ir.Value, rank: int) -> bool:
 
 
 def _move_after(node: ir.Node, perm: tuple[int, ...]) -> None:
-    """Let a node read what is not transposed, and transpose its result."""
+    """Let a node read the value before the transpose, and transpose its result."""
     inverse = np.argsort(perm)
     for place, value in enumerate(node.inputs):
         transpose, array = producer_of(value, "Transpose"), constant_of(value)

@@ -19,7 +19,7 @@ _NUMBERS = {
 
 
 def check_attribute_types(node: onnx.NodeProto, opset: int) -> None:
-    """Refuse an attribute whose type is not that of the operator's schema.
+    """Refuse an attribute of another type than the operator's schema has.
 
     Raises:
         ValueError: there is such an attribute.

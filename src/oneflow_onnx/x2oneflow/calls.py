@@ -113,7 +113,7 @@ def _step(body: Callable[..., Any], around: Sequence[Value]) -> _LoopStep:
 
 
 def _examples(body: Callable[..., Any], around: Sequence[Value], rows: int) -> _LoopStep:
-    """A function that takes one step for its rows, of which only the types matter."""
+    """A function that takes one step for its rows; only their types matter."""
 
     def rows_like(values: Sequence[Value]) -> list[Value]:
         operands = [*values, *around]

@@ -57,7 +57,7 @@ class NodeError(RuntimeError):
 
     @classmethod
     def of(cls, call: NodeCall, error: Exception) -> NodeError:
-        """Return an error about `call`, of a class derived from that of `error` too."""
+        """Return an error about `call`, whose class also derives from the class of `error`."""
         kind = UnsupportedNodeError if isinstance(error, NotImplementedError) else cls
         text = str(error) or type(error).__name__
         # NumPy says the last as a ValueError.

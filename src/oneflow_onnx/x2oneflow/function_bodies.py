@@ -106,7 +106,7 @@ def check_expansion(
 
 
 def bind_attributes(function: onnx.FunctionProto, call: onnx.NodeProto) -> list[onnx.NodeProto]:
-    """Return the nodes of `function` with its attributes replaced by those of `call`."""
+    """Return the nodes of `function` with the attributes of `call` in place of its own."""
     bound = {a.name: a for a in function.attribute_proto}
     bound.update((a.name, a) for a in call.attribute)
     return [_bind(node, bound) for node in function.node]

@@ -254,7 +254,7 @@ def _imported(
     model_weight_dir: str | Path | None,
     train_flag: bool,
 ) -> Any:
-    """A module in the mode asked for; in a job, blobs, and the job says whether it trains."""
+    """A module in the requested mode; in a job, blobs, and the job says whether it trains."""
     if is_in_job():
         return from_onnx(onnx_model, inputs, model_weight_dir)
     return from_onnx(onnx_model, model_weight_dir=model_weight_dir).train(train_flag)

@@ -133,7 +133,7 @@ class PreparedGraph:
 
 
 class GraphPreparer:
-    """Prepares the graphs of one model, and collects what is not supported."""
+    """Prepares the graphs of one model, and collects the unsupported operators."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self._functions = {(f.domain, f.name): f for f in model.functions}

@@ -303,7 +303,7 @@ class ModuleDict(Module):
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Add modules from a mapping or from pairs, replacing those of the same name."""
+        """Add modules from a mapping or from pairs; they replace modules of the same name."""
         pairs = modules.items() if isinstance(modules, Mapping | ModuleDict) else modules
         if not isinstance(pairs, Iterable):
             raise TypeError(

@@ -199,7 +199,7 @@ class ParameterDict(Module):
         return [self[key] for key in self._names]
 
     def update(self, parameters: Any) -> None:
-        """Add entries from a mapping or from pairs, replacing those of the same name."""
+        """Add entries from a mapping or from pairs; they replace entries of the same name."""
         mapping = isinstance(parameters, Mapping | ParameterDict)
         pairs = parameters.items() if mapping else parameters
         if not isinstance(pairs, Iterable):

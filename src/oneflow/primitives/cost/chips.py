@@ -109,7 +109,7 @@ def _tpu(
     node_size: int,
     target: Mapping[str, object],
 ) -> Chip:
-    """A TPU; products of float32 take as long as those of bfloat16, to which XLA rounds them."""
+    """A TPU; products of float32 take as long as bfloat16's, to which XLA rounds them."""
     flops = {"float16": half, "bfloat16": half, "float32": half, "float64": half / 64}
     return Chip(name, "tpu", flops, memory, bandwidth, link, network, 3e-6, node_size, target)
 
@@ -160,7 +160,7 @@ _CPU = Chip("cpu", "cpu", _CPU_FLOPS, 64 * 2**30, 1e10, 2e9, 2e9, 5e-5, 1 << 20)
 
 
 def chip_of_type(type: str) -> Chip:
-    """The chip that stands for devices of which only the type is known."""
+    """The chip assumed for devices of which only the type is known."""
     return {"cuda": _CHIPS["h100"], "tpu": _CHIPS["v5p"], "cpu": _CPU}[type]
 
 

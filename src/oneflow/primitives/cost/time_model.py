@@ -37,7 +37,7 @@ def boxing_seconds(chip: Chip, spec: TensorSpec, source: NdSbp, target: NdSbp) -
 
 
 def compute_dtype(operation: Operation) -> str:
-    """The dtype that decides the rate of an operation: that of its first floating-point tensor."""
+    """The dtype that decides an operation's rate: its first floating-point tensor's."""
     for spec, is_scalar in zip(operation.in_specs, operation.is_scalar, strict=True):
         if spec.dtype.is_floating_point and not is_scalar:
             return spec.dtype.name

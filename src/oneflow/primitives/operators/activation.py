@@ -91,7 +91,7 @@ def _elu(x, alpha, scale, input_scale):
 
 
 def _elu_gradient(g, x, alpha, scale, input_scale):
-    """At 0 the slope is that of the left side, and the slope's own slope is 0."""
+    """At 0 the slope is the left side's, and the slope's own slope is 0."""
     exponent = jnp.where(x < 0, x, 0) * input_scale
     negative = alpha * input_scale * jnp.exp(exponent)
     return g * (scale * jnp.where(x <= 0, negative, 1))

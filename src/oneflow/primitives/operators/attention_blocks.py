@@ -90,7 +90,7 @@ class _Span(NamedTuple):
 
 
 class _ScoreMatrix(NamedTuple):
-    """The scores of all queries and keys, of which blocks are computed.
+    """The scores of all queries and keys, computed block by block.
 
     Attributes:
         rows: queries.
@@ -161,7 +161,7 @@ def _transposed(x):
 
 
 def _product(x, y, kind):
-    """The product of matrices, of which those of batches may broadcast."""
+    """The product of matrices, whose batch dimensions may broadcast."""
     batch = tuple(range(len(x.shape) - 2))
     if x.shape[:-2] != y.shape[:-2]:
         return jnp.matmul(x, y, preferred_element_type=kind)

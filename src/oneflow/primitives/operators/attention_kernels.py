@@ -124,7 +124,7 @@ def _mask_sizes(mask: Any, q: Any, repeats: int) -> MaskSizes:
 def _batch_and_heads(
     shape: tuple[int, ...], q: Any, repeats: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """A mask's leading dimensions, of sequences and of heads: those of queries, or ones."""
+    """A mask's leading dimensions, sequences and heads: as many as of the queries, or ones."""
     stop = q.ndim - 2
     start = stop - (2 if repeats > 1 else 1)
     parts = ((shape[:start], q.shape[:start]), (shape[start:stop], q.shape[start:stop]))
@@ -279,7 +279,7 @@ class SplashKernel(AttentionKernel):
         return kernel, splash.SegmentIds(queries, mask.astype(jnp.int32))
 
     def to_kernel(self, x: Any, sizes: AttentionSizes) -> Any:
-        """The heads of all sequences in one dimension, those of one where sequences have masks."""
+        """The heads of all sequences in one dimension; those of one where sequences have masks."""
         if sizes.mask is not None and sizes.mask.is_of_keys:
             return x.reshape(sizes.batch, -1, *x.shape[-2:])
         return x.reshape(-1, *x.shape[-2:])
@@ -323,7 +323,7 @@ def _splash_blocks(sizes: AttentionSizes) -> Any:
 
 
 def _block_sides(sizes: AttentionSizes) -> tuple[int, int]:
-    """The largest blocks of which there is a whole number, and for which a core has memory."""
+    """The largest blocks that divide the sides evenly and fit into a core's memory."""
     is_read = sizes.mask is not None and not sizes.mask.is_of_keys
     limit = 512 if is_read else 1024
     return math.gcd(sizes.queries, limit), math.gcd(sizes.keys, limit)

@@ -23,7 +23,7 @@ from oneflow.primitives.registry import Primitive
 
 
 def _special(name: str, impl: Callable, slope: Callable | None = None) -> Primitive:
-    """Define a function of one number by its derivative, or by that of its implementation."""
+    """Define a function of one number by its derivative, or by its implementation's derivative."""
     return unary(name, in_double(impl), in_double(slope or _derivative(impl)), real_only=True)
 
 

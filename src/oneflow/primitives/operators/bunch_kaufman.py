@@ -21,7 +21,7 @@ _ALPHA = (1 + math.sqrt(17)) / 8
 
 
 def _size(a):
-    """The size by which pivots are compared: that of complex numbers without a root."""
+    """The size by which pivots are compared: for complex numbers without the root."""
     return jnp.abs(a.real) + jnp.abs(a.imag) if jnp.iscomplexobj(a) else jnp.abs(a)
 
 
@@ -56,7 +56,7 @@ def _pivot(a, k):
 
 
 def _swapped(a, k, one, other):
-    """The matrix with two rows and columns of what is left of it, from `k` on, swapped."""
+    """The matrix with two rows and columns of its rest, from `k` on, swapped."""
     places = jnp.arange(a.shape[0])
     order = jnp.where(places == one, other, jnp.where(places == other, one, places))
     left = (places[:, None] >= k) & (places >= k)
@@ -64,7 +64,7 @@ def _swapped(a, k, one, other):
 
 
 def _schur_complement(a, k, step, hermitian: bool):
-    """The matrix after one step: `step` columns of ``L``, and what is left."""
+    """The matrix after one step: `step` columns of ``L``, and the rest."""
     places = jnp.arange(a.shape[0])
     below = places >= k + step
     after = jnp.minimum(k + 1, a.shape[0] - 1)  # the last column has none, and is no pair

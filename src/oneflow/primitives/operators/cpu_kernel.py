@@ -1,4 +1,4 @@
-"""Functions with loops of many short turns, of which XLA's CPU compiler makes one kernel.
+"""Functions with loops of many short turns, which XLA's CPU compiler makes one kernel of.
 
 XLA runs the steps of a loop as kernels of their own, which it starts one by one in every turn: 0.1
 to 0.3 µs for each. A call with the attribute below, which XLA itself gives to loops over very small

@@ -59,7 +59,7 @@ def _finite_top(x, dim: int):
 
 
 def _at_labels(x, labels, dim: int):
-    """The elements of `x` at the labels, of which a check finds those out of range."""
+    """The elements of `x` at the labels; a check finds the labels out of range."""
     ndim = len(x.shape)
     others = tuple([other for other in range(ndim) if other != dim])
     numbers = lax.GatherDimensionNumbers((), (dim,), (dim,), others, others)

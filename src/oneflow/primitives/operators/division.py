@@ -28,7 +28,7 @@ def _rest(x, y):
 
 
 def _floor_remainder(rest, y):
-    """The remainder of division rounded down, from that of division rounded towards 0."""
+    """The remainder of division rounded down, from the remainder of division rounded towards 0."""
     return jnp.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest)
 
 

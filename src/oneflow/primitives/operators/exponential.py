@@ -123,7 +123,7 @@ def cosh(x):
 
 
 def complex_power(x: Any, y: Any) -> Any:
-    """Return ``x ** y``, of which at least one is complex.
+    """Return ``x ** y``; at least one of the two is complex.
 
     XLA multiplies a power of the magnitude by an exponential, of which one may be infinite though
     the product is not. And it takes the logarithm, which 0 does not have.

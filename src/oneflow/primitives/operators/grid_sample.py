@@ -1,4 +1,4 @@
-"""Sampling an image at arbitrary positions: a grid, that of an affine map, moved patches.
+"""Sampling an image at arbitrary positions: a grid, an affine map's grid, moved patches.
 
 Shapes: x is ``[N, C, *S]``, the grid ``[N, *O, n]`` with n = len(S), its last dimension in the
 order (x, y, z), so backwards; coordinates run from -1 to 1.

@@ -74,7 +74,7 @@ def _positions(x, indices, dims):
 
 
 def _first_indexed(dims: tuple[int, ...]) -> int:
-    """The dimension of the result with which those of the index arrays begin, by NumPy's rules."""
+    """The dimension of the result where the index arrays' dimensions begin, by NumPy's rules."""
     return dims[0] if dims == tuple(range(dims[0], dims[-1] + 1)) else 0
 
 
@@ -135,7 +135,7 @@ def _indexed_names(source: Names, dims: tuple[int, ...], index_names: Names) -> 
 
 
 def _index_axes(operation) -> Axes:
-    """Dimensions of `x` that are kept may be split, and those of index tensors of one shape."""
+    """Kept dimensions of `x` may be split, and the dimensions of index tensors of one shape."""
     x, *indices = operation.in_specs
     dims = operation.attributes["dims"]
     source = tuple(None if dim in dims else f"d{dim}" for dim in range(x.ndim))

@@ -76,7 +76,7 @@ _MAX_EXPONENT = 16
 
 
 def _matrix_exp(a):
-    """The exponential: that of a fraction of the matrix, squared as often as that was halved."""
+    """The exponential of a fraction of the matrix, squared as often as the matrix was halved."""
     if not a.size:
         return a
     norm = lax.stop_gradient(jnp.max(jnp.sum(jnp.abs(a), -2), -1))

@@ -21,7 +21,7 @@ _MATRICES = leading_axes(2)
 
 
 class LinAlgError(RuntimeError):
-    """A matrix has no inverse, or no decomposition of the kind asked for.
+    """A matrix has no inverse, or no decomposition of the requested kind.
 
     Example:
         >>> import oneflow as flow
@@ -115,7 +115,7 @@ slogdet = primitive("slogdet", lambda a: tuple(jnp.linalg.slogdet(a)), axes=_MAT
 
 
 def _from_lower(a):
-    """The Hermitian matrix whose lower triangle is that of `a`."""
+    """The Hermitian matrix with the lower triangle of `a`."""
     below = jnp.tril(a, -1)
     diagonal = jnp.where(jnp.eye(a.shape[-1], dtype=bool), a.real, 0).astype(a.dtype)
     return below + diagonal + _adjoint(below)

@@ -21,7 +21,7 @@ from oneflow.primitives.traits import Precision
 
 
 def _hinge(x):
-    """``max(x, 0)`` whose gradient at 0 is that of the positive side."""
+    """``max(x, 0)`` with the gradient of the positive side at 0."""
     return kinks.at_least(x, 0)
 
 

@@ -232,7 +232,7 @@ normalize_gradient = primitive(
 
 @normalize_gradient.lowering("cpu")
 def _normalize_gradient_on_cpu(dy, x, mean, variance, weight, eps, *, dims: tuple[int, ...]):
-    """As `_normalize_gradient`, with what is summed in memory: 9 ms for 4 x 1024 x 768.
+    """As `_normalize_gradient`, with the summands in memory: 9 ms for 4 x 1024 x 768.
 
     XLA's sum of an expression has no vectors, and computes the root anew for each element, which
     takes 36 ms. Where the weight varies within what is normalised, as in layers, weighted sums are

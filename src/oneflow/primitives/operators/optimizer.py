@@ -223,7 +223,7 @@ def unpacked(numbers_type: type, vector: Any, kind: Any) -> Any:
 
 
 def with_penalty(g, p, decay):
-    """The gradient with that of an L2 penalty.
+    """The gradient plus an L2 penalty's gradient.
 
     A `decay` that nobody on the host knows may be 0, and 0 times an infinite parameter is NaN.
     """
@@ -402,7 +402,7 @@ class AdadeltaNumbers(NamedTuple):
 
 @update_rule("adadelta_update", AdadeltaNumbers)
 def adadelta_update(p, g, states, n):
-    """Steps scaled by the running size of past steps over that of past gradients."""
+    """Steps scaled by the running size of past steps over the size of past gradients."""
     square = n.rho * states[0] + n.fresh * g * g
     delta = jnp.sqrt(states[1] + n.eps) / jnp.sqrt(square + n.eps) * g
     return p - n.lr * delta, square, n.rho * states[1] + n.fresh * delta * delta

@@ -84,7 +84,7 @@ def _sorted_by_digit(keys: jax.Array, shift: int, bits: int) -> jax.Array:
 
 
 def _sorted_by_swaps(keys: jax.Array) -> jax.Array:
-    """The keys in order: each goes down past larger ones, of which there should be few."""
+    """The keys in order: each goes down past larger ones; there should be few."""
 
     def is_below_smaller(carry: Any) -> jax.Array:
         keys, index = carry

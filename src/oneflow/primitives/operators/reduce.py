@@ -87,7 +87,7 @@ def _sum(x, *, dims: tuple[int, ...], keepdim: bool = False, dtype: DType | None
 
 
 def _mean(x, *, dims: tuple[int, ...], keepdim: bool = False, count: int | None = None):
-    """The mean of `count` elements, of which `x` has a part; None: all."""
+    """The mean of `count` elements; `x` has a part of them; None: `x` has all."""
     wide = np.dtype(np.float32) if x.dtype.itemsize < 4 else x.dtype
     total = sum_in(wide, x, dims, keepdim)
     return quotient(total, count_of(x.shape, dims) if count is None else count).astype(x.dtype)

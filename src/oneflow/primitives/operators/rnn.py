@@ -53,7 +53,7 @@ class Loop(NamedTuple):
     column_blocks: int = 1
 
     def scan(self, body, state, inputs, lengths, reverse: bool):
-        """Scan over the first dimension; the last argument of `body` is what is alive, or None."""
+        """Scan over the first dimension; `body` gets a mask of live rows last, or None."""
         steps = inputs[-1].shape[0]
         alive = None if lengths is None else (jnp.arange(steps)[:, None] < lengths)[..., None]
         return loops.scan(
@@ -85,7 +85,7 @@ def _keep(alive, new, old):
 
 
 def _present_gradients(gradients: tuple) -> tuple[tuple[bool, ...], list]:
-    """Flags that say which gradients are given, and those: often only that of the states."""
+    """The present gradients, and flags that say which ones they are: often only the states'."""
     return tuple(g is not None for g in gradients), [g for g in gradients if g is not None]
 
 

@@ -49,7 +49,7 @@ _INITIAL_VALUES: dict[Any, float] = {
 
 
 def total_dtype(dtype: Any) -> np.dtype:
-    """The dtype of totals, of which a million are added up one after the other."""
+    """The dtype of totals, as a million of numbers are added up one after the other."""
     return np.dtype(_SUM_DTYPES.get(np.dtype(dtype).name, dtype))
 
 

@@ -104,7 +104,7 @@ def _exact_sums(x, dim: int):
 
 
 def _multinomial_check(weights, seed, stream, *, count, replacement):
-    """The value tells what is wrong: 1 a bad weight, 2 a sum of 0, 3 fewer weights than draws."""
+    """The value names the fault: 1 a bad weight, 2 a sum of 0, 3 fewer weights than draws."""
     bad = ~jnp.all((weights >= 0) & (weights < jnp.inf))
     positive = jnp.sum(weights > 0, axis=-1)
     empty, is_small = jnp.any(positive == 0), jnp.any(positive < (1 if replacement else count))

@@ -67,7 +67,7 @@ transpose.gradient(x=lambda g, perm: transpose(g, perm=_inverse(perm)))
 
 
 def raise_overlap() -> NoReturn:
-    """Raise: what is written to has several elements at one memory location."""
+    """Raise: several elements of the written tensor lie at one memory location."""
     raise RuntimeError(
         "unsupported operation: more than one element of the written-to tensor refers to a single "
         "memory location. Please clone() the tensor before performing the operation."
@@ -240,7 +240,7 @@ def _box_of_select(*indices, dims):
 
 
 def _kept_names(ndim: int, dims: tuple[int, ...]) -> tuple[Names, Names]:
-    """Names of all dimensions, of which `dims` may not be split, and of those that are kept."""
+    """Names of all dimensions, of which `dims` may not be split, and of the kept dimensions."""
     names = tuple(None if dim in dims else f"d{dim}" for dim in range(ndim))
     return names, tuple(name for name in names if name is not None)
 

@@ -94,7 +94,7 @@ def _key(x):
 
 
 def _key_of_floats(x):
-    """Bits of positive numbers grow with them; those of negative ones are turned round."""
+    """Bits of positive numbers grow with them; the bits of negative ones are turned round."""
     if x.dtype.itemsize < 4:
         x = x.astype(jnp.float32)
     kind, bits = (jnp.uint32, 32) if x.dtype.itemsize == 4 else (jnp.uint64, 64)

@@ -43,7 +43,7 @@ erfc = unary("erfc", lax.erfc, lambda x: -jnp.exp(-x * x) / _HALF_PI_ROOT, real_
 
 
 def _erfinv(x):
-    """XLA's, of which half the digits are right near 1; in double precision one step further."""
+    """XLA's: half of its digits are right near 1; in double precision one step further."""
     y = lax.erf_inv(x)
     if x.dtype != jnp.float64:
         return y
@@ -253,7 +253,7 @@ def _scaled_i1_slope(x):
 
 
 def _i1e_slope(x):
-    """The derivative of ``exp(-abs(x)) * i1(x)``, which at 0 is that of `i1`."""
+    """The derivative of ``exp(-abs(x)) * i1(x)``; at 0 it is the derivative of `i1`."""
     return _scaled_i1_slope(x) - jnp.sign(x) * jsp.i1e(x)
 
 
@@ -349,7 +349,7 @@ def _raise_second_derivative(g):
 
 
 def _mixed_gradient(g, cotangent, x, y):
-    """The gradient of `_gammainc_x` in `y`, which is that of `_gammainc_y` in `x`."""
+    """The gradient of `_gammainc_x` in `y`, which is the gradient of `_gammainc_y` in `x`."""
     return mul(_gammainc_y(mul(g, cotangent), x, y), sub(log(y), digamma(x)))
 
 

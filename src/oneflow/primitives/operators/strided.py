@@ -52,7 +52,7 @@ def _layout_diagonal(layout, offset, dim1, dim2):
 
 
 def _diagonal_axes(operation: Operation) -> Axes:
-    """All but the two dimensions; what is on the diagonal comes last."""
+    """All but the two dimensions; the diagonal's dimension comes last."""
     ndim = operation.in_specs[0].ndim
     pair = (operation.attributes["dim1"], operation.attributes["dim2"])
     full = tuple(None if dim in pair else f"d{dim}" for dim in range(ndim))
@@ -297,7 +297,7 @@ def _bitcast(x, *, dtype: DType):
 
 
 def _layout_bitcast(layout, dtype, itemsize):
-    """`itemsize` is that of the base; a larger element needs a last stride of 1."""
+    """`itemsize` is the base's; a larger element needs a last stride of 1."""
     ratio = itemsize / dtype.itemsize
     scaled = [int(stride * ratio) for stride in layout.strides]
     if ratio != 1:

@@ -1,4 +1,4 @@
-"""The collectives that a conversion between SBP consists of, and what they move."""
+"""The collectives that convert between two SBP, and the bytes that they move."""
 
 from __future__ import annotations
 

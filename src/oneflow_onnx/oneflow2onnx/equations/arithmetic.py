@@ -9,55 +9,32 @@ import numpy as np
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.bits import bit_cast, shift_bits, shift_with_sign
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
-from oneflow_onnx.oneflow2onnx.equations.table import Equation, EquationLowering, equation_lowering
-from oneflow_onnx.oneflow2onnx.error_functions import erf, erfc
+from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation_lowering
 from oneflow_onnx.oneflow2onnx.formulas import atan2
 from oneflow_onnx.oneflow2onnx.lowering import Unsupported
+from oneflow_onnx.oneflow2onnx.plain_functions import (
+    BOOL,
+    PLAIN_FUNCTIONS,
+    on_operands,
+    one_operator,
+)
 from oneflow_onnx.oneflow2onnx.reference import Ref
 
-BOOL = np.dtype(bool)
-
-_SAME = {
+_OPERATORS = {
     "add": "Add",
     "add_any": "Add",
-    "sub": "Sub",
     "mul": "Mul",
     "div": "Div",
     "max": "Max",
     "min": "Min",
-    "neg": "Neg",
-    "abs": "Abs",
-    "floor": "Floor",
-    "ceil": "Ceil",
-    "sqrt": "Sqrt",
-    "exp": "Exp",
-    "log": "Log",
-    "sin": "Sin",
-    "cos": "Cos",
-    "tan": "Tan",
-    "asin": "Asin",
-    "acos": "Acos",
-    "atan": "Atan",
-    "sinh": "Sinh",
-    "cosh": "Cosh",
-    "asinh": "Asinh",
-    "acosh": "Acosh",
-    "atanh": "Atanh",
-    "tanh": "Tanh",
     "logistic": "Sigmoid",
     "pow": "Pow",
 }
-
-
-def _plain(name: str) -> EquationLowering:
-    def lower(b: GraphBuilder, equation: Equation) -> Ref:
-        return b.op(name, *equation.operands)
-
-    return lower
-
-
-for _name, _operator in _SAME.items():
-    equation_lowering(_name)(_plain(_operator))
+for _name, _function in PLAIN_FUNCTIONS.items():
+    equation_lowering(_name)(on_operands(_function))
+for _name, _operator in _OPERATORS.items():
+    equation_lowering(_name)(on_operands(one_operator(_operator)))
+equation_lowering("atan2")(on_operands(atan2))
 
 _BITS = {"and": ("And", "BitwiseAnd"), "or": ("Or", "BitwiseOr"), "xor": ("Xor", "BitwiseXor")}
 
@@ -73,17 +50,6 @@ def _not(b: GraphBuilder, equation: Equation) -> Ref:
     return b.op("Not" if equation.dtype == BOOL else "BitwiseNot", *equation.operands)
 
 
-@equation_lowering("eq", "lt", "gt")
-def _compare(b: GraphBuilder, equation: Equation) -> Ref:
-    name = {"eq": "Equal", "lt": "Less", "gt": "Greater"}[equation.name]
-    return b.op(name, *equation.operands, dtype=BOOL)
-
-
-@equation_lowering("ne")
-def _ne(b: GraphBuilder, equation: Equation) -> Ref:
-    return b.op("Not", b.op("Equal", *equation.operands, dtype=BOOL))
-
-
 @equation_lowering("le", "ge")
 def _or_equal(b: GraphBuilder, equation: Equation) -> Ref:
     name = {"le": "LessOrEqual", "ge": "GreaterOrEqual"}[equation.name]
@@ -95,17 +61,6 @@ def _is_finite(b: GraphBuilder, equation: Equation) -> Ref:
     (x,) = equation.operands
     bad = [b.op(name, x, dtype=BOOL) for name in ("IsNaN", "IsInf")]
     return b.op("Not", b.op("Or", *bad))
-
-
-@equation_lowering("square")
-def _square(b: GraphBuilder, equation: Equation) -> Ref:
-    (x,) = equation.operands
-    return b.op("Mul", x, x)
-
-
-@equation_lowering("rsqrt")
-def _rsqrt(b: GraphBuilder, equation: Equation) -> Ref:
-    return b.op("Reciprocal", b.op("Sqrt", *equation.operands))
 
 
 @equation_lowering("cbrt")
@@ -171,21 +126,6 @@ def _log1p(b: GraphBuilder, equation: Equation) -> Ref:
     log_value = b.op("Log", u)
     scaled = b.op("Mul", log_value, b.op("Div", x, divisor))
     return o.where(b, tiny, x, o.where(b, plain, log_value, scaled))
-
-
-@equation_lowering("erf")
-def _erf(b: GraphBuilder, equation: Equation) -> Ref:
-    return erf(b, *equation.operands)
-
-
-@equation_lowering("erfc")
-def _erfc(b: GraphBuilder, equation: Equation) -> Ref:
-    return erfc(b, *equation.operands)
-
-
-@equation_lowering("atan2")
-def _atan2(b: GraphBuilder, equation: Equation) -> Ref:
-    return atan2(b, *equation.operands)
 
 
 @equation_lowering("integer_pow")

@@ -53,13 +53,13 @@ def _gather(b: GraphBuilder, equation: Equation) -> Ref:
 
 
 def _order(offset_dims: Sequence[int], num_indices: int, rest: int) -> list[int]:
-    """The places of the dimensions of the indices, and of those of the slices, in the result."""
+    """The places of the indices' dimensions, and of the slices' dimensions, in the result."""
     indices, slices = iter(range(num_indices)), iter(range(num_indices, num_indices + rest))
     return [next(slices) if d in offset_dims else next(indices) for d in range(num_indices + rest)]
 
 
 def _is_aligned(equation: Equation, x: Ref, starts: Ref) -> bool:
-    """Return whether elements along one dimension are read, those of all others being aligned."""
+    """Return whether elements along one dimension are read, all others being aligned."""
     numbers = equation["dimension_numbers"]
     dims = list(numbers.start_index_map)
     others = [d for d in range(x.rank) if [d] != dims]
@@ -69,7 +69,7 @@ def _is_aligned(equation: Equation, x: Ref, starts: Ref) -> bool:
 
 
 def _gather_aligned(b: GraphBuilder, equation: Equation, x: Ref, starts: Ref) -> Ref:
-    """Elements along one dimension, those of all others being aligned."""
+    """Elements along one dimension, all others being aligned."""
     numbers = equation["dimension_numbers"]
     (dim,) = numbers.start_index_map
     batch = list(numbers.start_indices_batching_dims)

@@ -7,24 +7,8 @@ import numpy as np
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, Lowering, lowering
+from oneflow_onnx.oneflow2onnx.plain_functions import BOOL
 from oneflow_onnx.oneflow2onnx.reference import Ref
-
-BOOL = np.dtype(bool)
-
-
-def _comparison(name: str, inverted: bool = False, swapped: bool = False) -> Lowering:
-    def lower(b: GraphBuilder, call: Call) -> Ref:
-        x, y = reversed(call.operands) if swapped else call.operands
-        result = b.op(name, x, y, dtype=BOOL)
-        return b.op("Not", result) if inverted else result
-
-    return lower
-
-
-lowering("eq")(_comparison("Equal"))
-lowering("ne")(_comparison("Equal", inverted=True))
-lowering("lt")(_comparison("Less"))
-lowering("gt")(_comparison("Greater"))
 
 
 @lowering("le")
@@ -54,31 +38,20 @@ def _logic(name: str) -> Lowering:
     return lower
 
 
-for _primitive, _operator in {
-    "logical_and": "And",
-    "logical_or": "Or",
-    "logical_xor": "Xor",
-    "logical_not": "Not",
-}.items():
-    lowering(_primitive)(_logic(_operator))
+for _operator in ("And", "Or", "Xor", "Not"):
+    lowering(f"logical_{_operator.lower()}")(_logic(_operator))
 
 
-def _bitwise(name: str, logical: str) -> Lowering:
+def _bitwise(logical: str) -> Lowering:
     def lower(b: GraphBuilder, call: Call) -> Ref:
-        if call.operands[0].dtype == BOOL:
-            return b.op(logical, *call.operands)
-        return b.op(name, *call.operands)
+        is_logical = call.operands[0].dtype == BOOL
+        return b.op(logical if is_logical else f"Bitwise{logical}", *call.operands)
 
     return lower
 
 
-for _primitive, _operator, _logical in (
-    ("bitwise_and", "BitwiseAnd", "And"),
-    ("bitwise_or", "BitwiseOr", "Or"),
-    ("bitwise_xor", "BitwiseXor", "Xor"),
-    ("bitwise_not", "BitwiseNot", "Not"),
-):
-    lowering(_primitive)(_bitwise(_operator, _logical))
+for _operator in ("And", "Or", "Xor", "Not"):
+    lowering(f"bitwise_{_operator.lower()}")(_bitwise(_operator))
 
 
 @lowering("where")
@@ -129,7 +102,7 @@ def _signbit(b: GraphBuilder, call: Call) -> Ref:
 
 
 def is_negative(b: GraphBuilder, x: Ref) -> Ref:
-    """True where numbers have a minus sign; that of 0 shows in its reciprocal."""
+    """True where numbers have a minus sign; the sign of 0 shows in its reciprocal."""
     zero = b.constant(0, x.dtype)
     below = b.op("Less", x, zero, dtype=BOOL)
     if not x.is_float:

@@ -69,7 +69,7 @@ def _padded(b: GraphBuilder, x: Ref, padding: Sequence[tuple[int, int]]) -> tupl
 
 
 def _transposed_pads(call: Call, kernel: Sequence[int]) -> tuple[list[int], list[int]]:
-    """The padding of a transposed convolution, and what is added at its end."""
+    """The padding of a transposed convolution, and the sizes added at its end."""
     low_crop, high_crop, extras = [], [], []
     for place, (low, _) in enumerate(call["padding"]):
         step, dilation = call["stride"][place], call["dilation"][place]

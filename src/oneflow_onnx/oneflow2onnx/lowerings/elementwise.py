@@ -9,54 +9,26 @@ import numpy as np
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.bits import shift_bits, shift_with_sign
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
-from oneflow_onnx.oneflow2onnx.error_functions import erf, erfc
-from oneflow_onnx.oneflow2onnx.lowering import Call, Lowering, lowering
+from oneflow_onnx.oneflow2onnx.lowering import Call, lowering
 from oneflow_onnx.oneflow2onnx.lowerings.convolution import bias_added
 from oneflow_onnx.oneflow2onnx.lowerings.pooling import average_of_quotient
 from oneflow_onnx.oneflow2onnx.lowerings.rotary import rotary_embedding
+from oneflow_onnx.oneflow2onnx.plain_functions import PLAIN_FUNCTIONS, on_operands, one_operator
 from oneflow_onnx.oneflow2onnx.reference import Ref
 
-
-def plain(name: str) -> Lowering:
-    """The lowering of a primitive that is one ONNX operator on the same operands."""
-
-    def lower(b: GraphBuilder, call: Call) -> Ref:
-        return b.op(name, *call.operands)
-
-    return lower
-
-
-_SAME = {
-    "sub": "Sub",
-    "neg": "Neg",
-    "abs": "Abs",
-    "sqrt": "Sqrt",
-    "exp": "Exp",
-    "log": "Log",
-    "sin": "Sin",
-    "cos": "Cos",
-    "tan": "Tan",
-    "asin": "Asin",
-    "acos": "Acos",
-    "atan": "Atan",
-    "sinh": "Sinh",
-    "cosh": "Cosh",
-    "asinh": "Asinh",
-    "acosh": "Acosh",
-    "atanh": "Atanh",
-    "tanh": "Tanh",
+_OPERATORS = {
     "sigmoid": "Sigmoid",
     "relu": "Relu",
-    "floor": "Floor",
-    "ceil": "Ceil",
     "round": "Round",
     "reciprocal": "Reciprocal",
     "softsign": "Softsign",
     "maximum": "Max",
     "minimum": "Min",
 }
-for _primitive, _operator in _SAME.items():
-    lowering(_primitive)(plain(_operator))
+for _primitive, _function in PLAIN_FUNCTIONS.items():
+    lowering(_primitive)(on_operands(_function))
+for _primitive, _operator in _OPERATORS.items():
+    lowering(_primitive)(on_operands(one_operator(_operator)))
 
 
 @lowering("add")
@@ -113,22 +85,10 @@ def _add_quotient(b: GraphBuilder, call: Call) -> Ref:
     return b.op("Add", x, b.op("Div", y if factor.is_filled_with(1) else b.op("Mul", y, factor), z))
 
 
-@lowering("square")
-def _square(b: GraphBuilder, call: Call) -> Ref:
-    (x,) = call.operands
-    return b.op("Mul", x, x)
-
-
 @lowering("cube")
 def _cube(b: GraphBuilder, call: Call) -> Ref:
     (x,) = call.operands
     return b.op("Mul", b.op("Mul", x, x), x)
-
-
-@lowering("rsqrt")
-def _rsqrt(b: GraphBuilder, call: Call) -> Ref:
-    (x,) = call.operands
-    return b.op("Reciprocal", b.op("Sqrt", x))
 
 
 @lowering("pow")
@@ -296,13 +256,3 @@ def _shift_right(b: GraphBuilder, call: Call) -> Ref:
 def _shift_left(b: GraphBuilder, call: Call) -> Ref:
     x, count = call.operands
     return shift_bits(b, x, count, "LEFT")
-
-
-@lowering("erf")
-def _erf(b: GraphBuilder, call: Call) -> Ref:
-    return erf(b, *call.operands)
-
-
-@lowering("erfc")
-def _erfc(b: GraphBuilder, call: Call) -> Ref:
-    return erfc(b, *call.operands)

@@ -26,7 +26,7 @@ def _reshape(b: GraphBuilder, call: Call) -> Ref:
 
 
 def _ones_between(short: Shape, long: Shape) -> list[int]:
-    """The dimensions of size 1 that `long` has beside those of `short`; empty if it is not so."""
+    """The dimensions of size 1 that `long` has and `short` has not; empty if others differ, too."""
     if len(short) >= len(long):
         return []
     ones, place = [], 0
@@ -131,7 +131,7 @@ def written(
 
 
 def _splice(b: GraphBuilder, x: Ref, values: Ref, dim: int, start: int) -> Ref:
-    """`x` with `values` in place of what it has from `start` on, along one dimension."""
+    """`x` with `values` in place of its elements from `start` on, along one dimension."""
     size, count = x.shape[dim], values.shape[dim]
     parts = [values]
     if start:

@@ -61,7 +61,7 @@ def _rotation(call: Call, plain: Ref, rotated: Ref) -> _Rotation | None:
 
 
 def _rotate_half(call: Call, operand: Ref) -> Ref | None:
-    """The value of which this is the negated second half and then the first; None if it is not."""
+    """The value whose negated second half and first half are joined here; None if there is none."""
     joined = call.producer_of(operand, "concat")
     neg = call.producer_of(joined.operands[0], "neg") if joined else None
     if joined is None or neg is None or len(joined.operands) != 2:

@@ -21,7 +21,7 @@ def _digamma(b: GraphBuilder, call: Call) -> Ref:
 
 
 def _power_of_two(exponent: Formula) -> tuple[Formula, Formula]:
-    """Two factors of a power, neither of which is too small or too large to be stored."""
+    """Two factors of a power; neither is too small or too large to be stored."""
     half = (exponent * 0.5).apply("Floor")
     two = half * 0 + 2
     return two**half, two ** (exponent - half)

@@ -131,7 +131,7 @@ _RULES: dict[str, Callable[[NodeCall, list[Any]], Partial]] = {
 
 
 class Shapes:
-    """The shapes that ONNX infers, and those that follow from what is folded."""
+    """The shapes that ONNX infers, and the shapes that follow from folded values."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self._model = _without_weights(model)

@@ -16,7 +16,7 @@ _MOST_VALUES = 8
 
 
 def grouped(items: Sequence[Item], inputs: Sequence[str], outputs: Sequence[str]) -> Body:
-    """Return a body in which repeated blocks, and parts of what is left, are modules."""
+    """Return a body in which repeated blocks, and parts of the rest, are modules."""
     statements = _with_blocks(list(items), set(outputs))
     while len(statements) > _LONGEST_BODY:
         statements = _with_parts(statements, set(outputs))

@@ -10,7 +10,7 @@ from oneflow_onnx.x2oneflow.trainable import Kind, classify
 
 
 def host_names(prepared: PreparedGraph, names: Iterable[str]) -> frozenset[str]:
-    """Return the names of values on the host in a graph, given those of some."""
+    """Return the names of values on the host in a graph, given the names of some."""
     host = set(names)
     for call in prepared.calls:
         if list(call.inner_graphs()):

@@ -97,7 +97,7 @@ class Source:
 
 
 def _uses(prepared: PreparedGraph) -> Counter[str]:
-    """The number of times that every value is read, once by what is inside a call."""
+    """The number of times that every value is read; all reads inside a call count as one."""
     uses = Counter(name for call in prepared.calls for name in call.node.input if name)
     for call in prepared.calls:
         uses.update(call.reads() - set(call.node.input))

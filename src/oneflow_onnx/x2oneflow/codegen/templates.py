@@ -100,7 +100,7 @@ def _array(source: Source, name: str) -> np.ndarray | None:
 
 
 def _is_plain_scalar(source: Source, name: str) -> bool:
-    """Return True for a number that does not add dimensions to what it meets."""
+    """Return True for a number that does not add dimensions to the other operand."""
     array = source.constants[name]
     return array.ndim <= 1 and array.dtype.kind in "fi" and array.dtype.itemsize >= 4
 

@@ -18,7 +18,7 @@ from oneflow_onnx.x2oneflow.registry import operator
 
 
 def _quantized_product(matrix: Tensor, scale: Tensor, zero_point: Tensor) -> Function:
-    """Return the product with a quantised matrix, of what is quantised when it is known."""
+    """Return the product with a quantised matrix; it quantises the other operand when it runs."""
     shifted = matrix.to(flow.float64) - zero_point.to(flow.float64)
 
     def product(x: Tensor) -> Tensor:

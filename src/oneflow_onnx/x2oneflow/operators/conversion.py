@@ -54,7 +54,7 @@ def _cast_tensor(x: Tensor, dtype: flow.dtype) -> Tensor:
 
 @operator("CastLike", since=15, evaluation=Evaluation.ANY)
 def cast_like(x: Value, like: Value, *, saturate: int = 1, round_mode: str = "up") -> Value:
-    """Convert the elements to the type of those of `like`."""
+    """Convert the elements to the element type of `like`."""
     return cast(x, to=element_type_of(like), saturate=saturate, round_mode=round_mode)
 
 

@@ -108,7 +108,7 @@ def conv_transpose(
     pads: Sequence[int] | None = None,
     strides: Sequence[int] | None = None,
 ) -> Tensor:
-    """Transposed convolution: what is left of the full one after `pads` are cut off."""
+    """Transposed convolution: the full one after `pads` are cut off."""
     rank = x.ndim - 2
     dilation, stride = list(dilations or [1] * rank), list(strides or [1] * rank)
     extra = list(output_padding or [0] * rank)

@@ -174,7 +174,7 @@ def clip(x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Te
 
 @operator("IsInf")
 def is_infinite(x: Tensor, *, detect_negative: int = 1, detect_positive: int = 1) -> Tensor:
-    """Tell which elements are infinite, of the signs asked for."""
+    """Tell which elements are infinite, with one of the requested signs."""
     infinite = flow.isinf(x)
     if not detect_negative:
         infinite = flow.logical_and(infinite, x > 0)
@@ -205,7 +205,7 @@ def gemm(
     transB: int = 0,
     broadcast: int = 0,
 ) -> Tensor:
-    """Return ``alpha * a @ b + beta * c``, of transposed matrices if asked.
+    """Return ``alpha * a @ b + beta * c``; the attributes say which matrices are transposed.
 
     `c` is broadcast in all operator sets; before the seventh `broadcast` announced it.
     """

@@ -97,7 +97,7 @@ _SCATTER_REDUCTIONS = {"add": "sum", "mul": "prod", "min": "amin", "max": "amax"
 def scatter_elements(
     x: Tensor, indices: Tensor, updates: Tensor, *, axis: int = 0, reduction: str = "none"
 ) -> Tensor:
-    """Write every update at its place along `axis`, or combine it with what is there."""
+    """Write every update at its place along `axis`, or combine it with the element there."""
     dim = normalize_axis(axis, x.ndim)
     places = _from_front(indices, x.shape[dim])
     if reduction == "none":

@@ -22,7 +22,7 @@ def negative_log_likelihood(
     ignore_index: int | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the negative entries of the target classes, weighted, and reduced as asked.
+    """Return the negative entries of the target classes, weighted and reduced.
 
     The classes are dimension 1 of `x`, which holds logarithms of probabilities.
     """

@@ -18,7 +18,7 @@ from oneflow_onnx.x2oneflow.values import check_size, integers, normalize_axis
 
 @dataclass(frozen=True)
 class Resampling:
-    """The choice of positions in a resized dimension, and of what is read there."""
+    """The choice of positions in a resized dimension, and of the elements read there."""
 
     mode: str = "nearest"
     coordinates: str = "half_pixel"

@@ -80,7 +80,7 @@ def _diagonal(x: ComplexFormula) -> ComplexFormula:
 
 
 def _schur(a: ComplexFormula, bound: Formula) -> tuple[ComplexFormula, ComplexFormula]:
-    """A matrix `t`, of which the part from the diagonal up counts, and a unitary `q`: a = q t q^H.
+    """A matrix `t`, which counts from the diagonal up, and a unitary `q`: a = q t q^H.
 
     QR iterations with shifts: Golub and Van Loan, Matrix Computations, 7.5. The last row of what is
     left becomes zero but for its end, an eigenvalue; then what is left is one row smaller.

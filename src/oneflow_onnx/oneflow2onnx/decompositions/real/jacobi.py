@@ -143,7 +143,7 @@ def _in_order(keys: Formula, *matrices: Formula) -> list[Formula]:
 
 @equation_lowering("svd")
 def _svd(b: GraphBuilder, equation: Equation) -> list[Ref]:
-    """Singular values and, where asked for, vectors."""
+    """Singular values and, where requested, vectors."""
     a = Formula(b, equation.operands[0])
     if equation["subset_by_index"] is not None:
         raise Unsupported("some of the singular values")
