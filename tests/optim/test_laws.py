@@ -67,6 +67,31 @@ def test_equals_torch_for_twenty_steps(row):
 
 
 @pytest.mark.parametrize("mode", ["cold", pytest.param("compiled", marks=pytest.mark.one_in(5))])
+@pytest.mark.parametrize(
+    "row", [row for row in EVERY_ROW if not row.matrices_only], ids=lambda row: row.label
+)
+def test_three_steps_are_near_those_in_float64(row, mode):
+    """In units of the last place of the largest number that a parameter was, or was moved by."""
+    exact, single = ours(row, np.float64), ours(row, np.float32)
+    for tensor, rounded in zip(exact, single, strict=True):
+        tensor.data = rounded.data.double()
+    optimizers = row.make(exact), row.make(single)
+    largest = [0.0 for _ in exact]
+    for _ in range(3):
+        before = [tensor.numpy().copy() for tensor in exact]
+        train(flow, exact, optimizers[0], 1)
+        with eager_mode(mode):
+            train(flow, single, optimizers[1], 1)
+            after = [tensor.numpy() for tensor in single]
+        for index, (tensor, old) in enumerate(zip(exact, before, strict=True)):
+            new = tensor.numpy()
+            sizes = np.maximum(np.abs(new - old), np.maximum(np.abs(new), np.abs(old)))
+            largest[index] = np.maximum(largest[index], sizes)
+            units = np.abs(after[index] - new) / (largest[index] * 2.0**-23)
+            assert units.max() <= 16, (index, units)
+
+
+@pytest.mark.parametrize("mode", ["cold", pytest.param("compiled", marks=pytest.mark.one_in(5))])
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.label)
 def test_infinite_parameters_become_what_they_become_in_torch(row, mode):
     numbers = np.array([[1.0, np.inf], [-np.inf, np.nan]])

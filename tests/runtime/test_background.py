@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 
-import jax
 import numpy as np
 import pytest
 
 import oneflow as flow
 from oneflow.compiler.lower import Executable
-from oneflow.runtime import eager, end_of_process, hot
+from oneflow.runtime import eager, hot
 from oneflow.runtime.background import COMPILER, BackgroundCompiler
 from oneflow.runtime.eager_settings import SETTINGS
+from tests.runtime.scripts import run_script
 
 
 @pytest.fixture(autouse=True)
@@ -260,13 +257,6 @@ def test_ctrl_c_while_a_program_is_compiled(compiler_at_gate) -> None:
     assert step() == pytest.approx(reference(), rel=1e-5)
 
 
-def run_script(script: str) -> subprocess.CompletedProcess:
-    environment = {**os.environ, "ONEFLOW_EAGER_BACKGROUND": "1", "ONEFLOW_CACHE_DIR": "off"}
-    return subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=120
-    )
-
-
 # Becomes hot in the last run of the loop.
 _HOT = """
 import os, oneflow as flow
@@ -285,169 +275,6 @@ def test_a_process_ends_in_good_order_while_it_compiles() -> None:
     done = run_script(_HOT + "print(flow.eager.statistics().cold_runs)")
     assert (done.returncode, done.stderr) == (0, "")
     assert int(done.stdout) >= 3
-
-
-def test_a_process_ends_when_its_programs_have() -> None:
-    """Otherwise their code is taken away under them."""
-    script = """
-import atexit
-arrays = []
-atexit.register(lambda: print(all(array.is_ready() for array in arrays)))  # called as the last one
-import oneflow as flow, jax
-x = flow.full((2048, 2048), 1e-4)
-for _ in range(8):
-    x = x @ x
-flow.eager.synchronize()
-arrays += jax.live_arrays()
-print(all(array.is_ready() for array in arrays))
-"""
-    done = run_script(script)
-    assert (done.returncode, done.stderr, done.stdout) == (0, "", "False\nTrue\n")
-
-
-@pytest.mark.parametrize("result", ["x", "x.sum()"])
-@pytest.mark.parametrize(
-    "start", ["run()", "thread = Thread(target=run); thread.start(); thread.join()"]
-)
-def test_a_process_ends_when_programs_without_results_have(start: str, result: str) -> None:
-    """No array is left that could be waited for."""
-    script = f"""
-import atexit, time
-from threading import Thread
-def last():
-    before = time.process_time()
-    time.sleep(0.3)
-    print("runs" if time.process_time() - before > 0.02 else "has ended")
-atexit.register(last)
-import oneflow as flow
-class Powers(flow.nn.Graph):
-    def build(self, x):
-        for _ in range(20):
-            x = flow.sin(x @ x)
-        return {result}
-def main():
-    x, graph = flow.full((1000, 1000), 1e-4), Powers()
-    graph(x).numpy()
-    def run():
-        for _ in range(3):
-            graph(x)
-    {start}
-main()
-"""
-    done = run_script(script)
-    assert (done.returncode, done.stderr, done.stdout) == (0, "", "has ended\n")
-
-
-def test_results_of_threads_that_have_ended_are_not_held() -> None:
-    class Doubled(flow.nn.Graph):
-        def build(self, x: flow.Tensor) -> flow.Tensor:
-            return x * 2.0
-
-    def run() -> None:
-        graph, x = Doubled(), flow.ones(1000, 1000)
-        for _ in range(3):
-            graph(x).sum().item()
-        graph(x)
-
-    before = sum(array.nbytes for array in jax.live_arrays())
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    flow.eager.synchronize()
-    gc.collect()
-    assert sum(array.nbytes for array in jax.live_arrays()) - before < 2**20
-
-
-def test_finalizers_in_threads_run_programs() -> None:
-    script = """
-import gc, threading
-import oneflow as flow
-class Doubled(flow.nn.Graph):
-    def build(self, x):
-        return x * 2 + 1
-graph, x = Doubled(), flow.ones(4)
-graph(x)
-class Logger:
-    def __init__(self):
-        self.me = self
-    def __del__(self):
-        graph(x)
-def run():
-    gc.set_threshold(23)
-    for _ in range(1000):
-        Logger()
-        graph(x)
-    print("has run")
-thread = threading.Thread(target=run)
-thread.start()
-thread.join()
-"""
-    done = run_script(script)
-    assert (done.returncode, done.stderr, done.stdout) == (0, "", "has run\n")
-
-
-def test_threads_that_outlive_the_interpreter_say_nothing() -> None:
-    script = """
-import threading, time
-import oneflow as flow
-class Doubled(flow.nn.Graph):
-    def build(self, x):
-        return x * 2
-graph, x = Doubled(), flow.ones(4)
-graph(x)
-has_run = threading.Event()
-def run():
-    graph(x).tolist()
-    has_run.set()
-    time.sleep(100)
-threading.Thread(target=run, daemon=True).start()
-has_run.wait()
-"""
-    done = run_script(script)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_a_process_does_not_wait_long_for_other_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Never:
-        def is_ready(self) -> bool:
-            return False
-
-    monkeypatch.setattr(end_of_process, "_SECONDS_FOR_OTHER_RANKS", 0.1)
-    monkeypatch.setattr(end_of_process.cluster, "is_multiprocess", lambda: True)
-    monkeypatch.setattr(end_of_process.jax, "live_arrays", lambda: [Never(), Never()])
-    begin = time.monotonic()
-    end_of_process._wait(os.getpid())
-    assert 0.1 <= time.monotonic() - begin < 5.0
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
-def test_a_copy_of_the_process_starts_nothing_for_threads_that_it_lacks() -> None:
-    script = """
-import os, threading
-import oneflow as flow
-has_run, may_end = threading.Event(), threading.Event()
-def run():
-    flow.ones(3).add(1).tolist()
-    from oneflow.base.device import CPU
-    from oneflow.compiler import other_threads
-    other_threads.THREAD.devices.add(CPU)
-    has_run.set()
-    may_end.wait()
-thread = threading.Thread(target=run)
-thread.start()
-has_run.wait()
-child = os.fork()
-if child == 0:
-    from oneflow.compiler import other_threads
-    os._exit(len(other_threads.last_results()))
-assert os.waitpid(child, 0)[1] == 0
-may_end.set()
-thread.join()
-from oneflow.compiler import other_threads
-assert len(other_threads.last_results()) == 1
-"""
-    done = run_script(script)
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")

@@ -13,6 +13,7 @@ import jax
 from oneflow.base.dtype import DType, bfloat16, float16
 from oneflow.base.hook import Hook
 from oneflow.base.program_name import PYTORCH, program_name
+from oneflow.base.tensor_threads import note_thread
 
 
 @dataclass(frozen=True)
@@ -195,6 +196,7 @@ class _Defaults(threading.local):
 
     def __init__(self) -> None:
         self.devices = [CPU]
+        note_thread()
 
 
 _defaults = _Defaults()

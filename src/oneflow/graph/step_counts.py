@@ -20,7 +20,7 @@ from oneflow.base.device import Device
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.graph.capturing_recorder import CapturingRecorder
 from oneflow.graph.variables import GraphVariables
-from oneflow.optim.groups import states_of_parameters
+from oneflow.optim.groups import read_options, states_of_parameters
 from oneflow.optim.numbers_ahead import numbers_of_update, options_ahead
 from oneflow.optim.optimizer import Optimizer
 from oneflow.primitives.operators.optimizer import pack_numbers
@@ -143,12 +143,8 @@ class HostCounts(StepCounts):
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[Any, ...]:
         """The numbers of an update; options that are tensors are read."""
-        if Tensor in map(type, group.values()):
-            group = {
-                n: option.item() if type(option) is Tensor else option
-                for n, option in group.items()
-            }
-        return numbers_of_update(self._optimizer, group, state, self._recorder.device)
+        options = read_options(group)
+        return numbers_of_update(self._optimizer, options, state, self._recorder.device)
 
     def slots(self) -> set[int]:
         """The indices of the numbers of each update."""

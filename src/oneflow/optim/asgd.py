@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from oneflow.optim.groups import ParamsT, check_range, with_scaled_lr
+from oneflow.optim.groups import ParamsT, check_range, read_options, with_scaled_lr
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.optim.step_counter import choose
 from oneflow.primitives.operators.optimizer import ASGDNumbers, asgd_update
+from oneflow.tensor.tensor import Tensor
 
 
 class ASGD(Optimizer):
@@ -79,6 +80,8 @@ class ASGD(Optimizer):
 
     def _advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
         step = super()._advance(state, group)
+        if not isinstance(step, Tensor):  # counts on the host stay numbers
+            group = read_options(group)
         lr = with_scaled_lr(group)["lr"]
         averaged = step - group["t0"]
         state["current_eta"] = choose(step == 1, lr, state["eta"])

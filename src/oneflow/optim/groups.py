@@ -153,6 +153,28 @@ def with_scaled_lr(group: dict[str, Any]) -> dict[str, Any]:
     return {**group, "lr": group["lr"] * group["lr_scale"]} if "lr_scale" in group else group
 
 
+def read_options(group: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a group with numbers for those that are tensors; waits for them.
+
+    Args:
+        group: a parameter group.
+    """
+    read = {name: _read(option) for name, option in group.items() if _has_tensor(option)}
+    return {**group, **read} if read else group
+
+
+def _has_tensor(option: Any) -> bool:
+    if type(option) is tuple:
+        return Tensor in map(type, option)
+    return type(option) is Tensor
+
+
+def _read(option: Tensor | tuple[Any, ...]) -> Any:
+    if isinstance(option, Tensor):
+        return option.item()
+    return tuple(number.item() if isinstance(number, Tensor) else number for number in option)
+
+
 def check_clipping(group: Mapping[str, Any]) -> None:
     """Check that a group has both options of clipping or none.
 

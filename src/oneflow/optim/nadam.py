@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from oneflow.optim.adam import check_adam, compute_bias_correction
-from oneflow.optim.groups import ParamsT, check_range
+from oneflow.optim.groups import ParamsT, check_range, read_options
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.primitives.operators.optimizer import NAdamNumbers, nadam_update
+from oneflow.tensor.tensor import Tensor
 
 
 class NAdam(Optimizer):
@@ -73,6 +74,8 @@ class NAdam(Optimizer):
 
     def _advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
         step = super()._advance(state, group)
+        if not isinstance(step, Tensor):  # counts on the host stay numbers
+            group = read_options(group)
         state["mu_product"] = state["mu_product"] * _momentum(group, step)
         return step, state["mu_product"]
 
@@ -93,6 +96,6 @@ class NAdam(Optimizer):
         )
 
 
-def _momentum(group: dict[str, Any], step: int) -> float:
+def _momentum(group: dict[str, Any], step: Any) -> Any:
     """The momentum of one step of its schedule."""
     return group["betas"][0] * (1 - 0.5 * 0.96 ** (step * group["momentum_decay"]))

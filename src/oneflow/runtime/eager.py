@@ -24,6 +24,7 @@ from oneflow.base.device import Device
 from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.placement import Placement
 from oneflow.base.planning import is_planning
+from oneflow.base.tensor_threads import note_thread
 from oneflow.compiler.failed_flag import CheckResults
 from oneflow.compiler.lower import Executable
 from oneflow.passes.pipeline import PassContext, PassGroup, run_passes
@@ -99,6 +100,7 @@ class ThreadState(threading.local):
 
     def __init__(self) -> None:
         self.recorders: dict[Device | Placement, Recorder] = {}
+        note_thread()
 
 
 current = ThreadState()

@@ -24,6 +24,7 @@ import jax
 
 from oneflow.base import cluster
 from oneflow.compiler.other_threads import last_results, small_program
+from oneflow.runtime.daemon_threads import end_daemon_threads
 
 # A rank may wait for one that is gone; those that are there have ended their scripts by now.
 _SECONDS_FOR_OTHER_RANKS = 10.0
@@ -39,13 +40,21 @@ def _wait(process: int) -> None:
     if os.getpid() != process:  # a copy of the process has no threads of XLA
         return
     is_rank = cluster.is_multiprocess()
-    limit = time.monotonic() + (_SECONDS_FOR_OTHER_RANKS if is_rank else math.inf)
-    for array in (*jax.live_arrays(), *last_results(), *_results_of_this_thread()):
-        with contextlib.suppress(Exception):  # overwritten, or an error that nobody has read
-            if not is_rank:
-                array.block_until_ready()
-            while not array.is_ready() and time.monotonic() < limit:
-                time.sleep(_SECONDS_BETWEEN_LOOKS)
+    seconds = _SECONDS_FOR_OTHER_RANKS if is_rank else math.inf
+    limit = time.monotonic() + seconds
+    end_daemon_threads(seconds)
+    for arrays in (jax.live_arrays, last_results, _results_of_this_thread):
+        with contextlib.suppress(Exception):  # no memory is left for a small program
+            for array in arrays():
+                _wait_for(array, limit)
+
+
+def _wait_for(array: Any, limit: float) -> None:
+    with contextlib.suppress(Exception):  # overwritten, or an error that nobody has read
+        if limit == math.inf:
+            array.block_until_ready()
+        while not array.is_ready() and time.monotonic() < limit:
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
 
 
 def _results_of_this_thread() -> Iterator[Any]:
