@@ -37,12 +37,16 @@ from oneflow.mock_torch.pytorch import version
 from oneflow.tensor.subclasses import overridable
 
 EXTENSIONS = "oneflow.mock_torch.pytorch"
-_FUNCTIONS = "oneflow.functional"
-# They ask no override in PyTorch: they take objects of any class, and say or make what those are.
+_FUNCTIONS = ("oneflow.functional", "oneflow.sparse")
+# They ask no override in PyTorch: they take objects of any class, and say what those are.
 _NEVER_OVERRIDDEN = (
-    *("is_tensor", "as_tensor", "asarray", "tensor", "typename", "broadcast_shapes"),
+    *("is_tensor", "typename", "broadcast_shapes"),
     *("from_dlpack", "to_dlpack", "from_numpy", "frombuffer"),
 )
+# They make tensors of objects of any class, and so ask modes alone.
+_CREATIONS = ("as_tensor", "asarray", "tensor")
+# Beginnings of the names that PyTorch's functions in some modules have.
+_PREFIXES = {f"torch.{module}": f"{module}_" for module in ("fft", "linalg", "special")}
 # The other package that comes with PyTorch, and where it is.
 _FUNCTORCH, _FUNCTORCH_HERE = "functorch", "oneflow.mock_torch.functorch"
 PYTORCH_PACKAGES = ("torch", _FUNCTORCH)
@@ -88,7 +92,12 @@ class ModuleWrapper(ModuleType):
                 continue
             is_method = value.__qualname__ == f"Tensor.{name}"  # as `detach`
             if is_method or inspect.unwrap(value).__module__.startswith(_FUNCTIONS):
-                vars(self)[name] = function = overridable(value)
+                prefix = _PREFIXES.get(self.__name__)
+                vars(self)[name] = function = overridable(
+                    value,
+                    asks_classes=name not in _CREATIONS,
+                    name=f"{prefix}{name}" if prefix else None,
+                )
                 if self.__name__.startswith("torch"):
                     pickle_by_path(function, self.__name__, name)
 

@@ -2,6 +2,7 @@
 
 Functions, and the methods of tensors, call the overrides of their arguments once a class with one
 exists (`FIRST_SUBCLASS`), which may be no tensor. A program without such a class pays nothing.
+Before the classes they ask the modes that the thread has entered (`function_modes.py`).
 Classes of this package get copies of `Tensor`'s methods that call their override before.
 """
 
@@ -29,7 +30,7 @@ _NEVER_OVERRIDDEN = {"as_subclass"} | {
     for names in (
         "init new init_subclass torch_function dict class annotations hash repr format str dir",
         "sizeof copy deepcopy reduce reduce_ex setstate getstate getattribute setattr delattr",
-        "array array_namespace dlpack dlpack_device subclasshook",
+        "array array_namespace dlpack dlpack_device subclasshook iter",
     )
     for name in names.split()
 }
@@ -63,7 +64,7 @@ _PLAIN: set[type] = {Tensor, int, float, bool, complex, str, slice, type(None)}
 
 
 class FirstSubclass:
-    """The state of overrides: a class with one exists, or functions wait for the first.
+    """The state of overrides in the process: a class has one, or functions wait for the first.
 
     Attributes:
         exists: a class with an override exists.
@@ -78,13 +79,21 @@ class FirstSubclass:
 FIRST_SUBCLASS = FirstSubclass()
 
 
-class _OverrideSwitch(threading.local):
-    """The switch of overrides in this thread; off inside calls of `__torch_function__`."""
+class _Overrides(threading.local):
+    """The state of overrides in this thread.
+
+    Attributes:
+        is_on: classes are asked; not within calls of the `__torch_function__` of `Tensor`.
+        modes: the modes that have been entered, the innermost last.
+    """
 
     is_on = True
+    modes: tuple[Any, ...] = ()
 
 
-_switch = _OverrideSwitch()
+OVERRIDES = _Overrides()
+#: An entry for each mode that a thread is in: without any no call asks for those of its thread.
+ENTERED: list[None] = []
 
 
 class DisableTorchFunctionSubclass:
@@ -103,13 +112,13 @@ class DisableTorchFunctionSubclass:
     """
 
     def __enter__(self) -> None:
-        self._before, _switch.is_on = _switch.is_on, False
+        self._before, OVERRIDES.is_on = OVERRIDES.is_on, False
 
     def __exit__(self, *exception: object) -> None:
-        _switch.is_on = self._before
+        OVERRIDES.is_on = self._before
 
 
-def _types_of(values: Iterable[Any]) -> tuple[type, ...]:
+def types_of(values: Iterable[Any]) -> tuple[type, ...]:
     """The classes with an override among arguments and the items of lists and tuples, each once."""
     flat = [
         item
@@ -129,6 +138,11 @@ def has_override(kind: type) -> bool:
     )
 
 
+def _no_types(values: Iterable[Any]) -> tuple[type, ...]:
+    """Ask no class: the function takes objects of any."""
+    return ()
+
+
 def enable_overrides() -> None:
     """Let functions and methods call overrides from now on: a class with one exists."""
     if FIRST_SUBCLASS.exists:
@@ -139,7 +153,7 @@ def enable_overrides() -> None:
         _enable_override(copy, copy)
     methods = {
         name: _copy_of(member)
-        for name, member in _overridden_members()
+        for name, member in overridden_members()
         if inspect.isfunction(member)
     }
     for name, method in methods.items():
@@ -151,7 +165,7 @@ def enable_overrides() -> None:
             original.__module__, original.__qualname__ = "oneflow", name  # for pickle
 
 
-def _overridden_members() -> list[tuple[str, Any]]:
+def overridden_members() -> list[tuple[str, Any]]:
     """The members of `Tensor` that subclasses can override with `__torch_function__`."""
     return [
         (name, member)
@@ -172,8 +186,18 @@ def _enable_method(name: str, method: Any, methods: dict[str, Any]) -> None:
         _enable_override(method, method)
 
 
+#: The functions that call overrides, or will.
+OVERRIDABLE: set[FunctionType] = set()
+
+
 @functools.cache
-def overridable(function: FunctionType, public_api: Any = None) -> FunctionType:
+def overridable(
+    function: FunctionType,
+    public_api: Any = None,
+    *,
+    asks_classes: bool = True,
+    name: str | None = None,
+) -> FunctionType:
     """Return a copy of a function that calls the overrides of its arguments' classes.
 
     The copy has the code of the function until a class with an override exists, and stays the same
@@ -184,8 +208,14 @@ def overridable(function: FunctionType, public_api: Any = None) -> FunctionType:
         function: the function.
         public_api: the function that overrides get, by default the copy. With it the copy calls
             overrides at once: it is a method of a class with an override.
+        asks_classes: False for a function that asks modes alone.
+        name: what the copy is called, if not as the function.
     """
     copy = _copy_of(function)
+    copy.__name__ = name or function.__name__
+    OVERRIDABLE.add(copy)
+    if not asks_classes:
+        vars(copy)["_asks_classes"] = False
     if public_api is not None or FIRST_SUBCLASS.exists:
         _enable_override(copy, public_api or copy)
     else:
@@ -211,7 +241,9 @@ def _enable_override(
 ) -> None:
     """Give a copy of a function the code of `_CALL_OVERRIDE`, and the objects it needs."""
     call = call or call_torch_function
-    parts = (copy.__wrapped__, public_api, _PLAIN, _switch, _types_of, call, hide_internal_frames)
+    asked = types_of if getattr(copy, "_asks_classes", True) else _no_types
+    state = (_PLAIN, ENTERED, OVERRIDES)
+    parts = (copy.__wrapped__, public_api, *state, asked, call, hide_internal_frames)
     # First the default: another thread may call the function between the two lines.
     copy.__kwdefaults__ = {**(copy.__kwdefaults__ or {}), "_parts": parts}
     copy.__code__ = _code_with_cells(len(copy.__code__.co_freevars))
@@ -223,14 +255,14 @@ def _enable_override(
 _CALL_OVERRIDE = """
 def of_cells({cells}):
     def call_override(*args, _parts, **kwargs):
-        function, public_api, plain, switch, types_of, call_torch_function, hide = _parts
+        function, public_api, plain, entered, overrides, types_of, call, hide = _parts
         try:
-            if not kwargs and plain.issuperset(map(type, args)):
+            if not kwargs and not entered and plain.issuperset(map(type, args)):
                 return function(*args)
-            types = types_of((*args, *kwargs.values())) if switch.is_on else ()
-            if not types:
+            types = types_of((*args, *kwargs.values())) if overrides.is_on else ()
+            if not types and not overrides.modes:
                 return function(*args, **kwargs)
-            return call_torch_function(public_api, types, args, kwargs)
+            return call(public_api, types, args, kwargs)
         except Exception as error:
             hide(error)
             raise
@@ -252,19 +284,36 @@ def _code_with_cells(count: int) -> CodeType:
 def _first_result(
     function: Callable[..., Any], types: tuple[type, ...], args: Any, kwargs: dict[str, Any]
 ) -> Any:
-    """The result of the first override that has one, or `NotImplemented`."""
-    kinds: list[Any] = sorted(types, key=lambda kind: -len(kind.__mro__))
-    for kind in kinds:
+    """The result of the innermost mode, or of the first override that has one; `NotImplemented`."""
+    modes = OVERRIDES.modes
+    if modes:
+        OVERRIDES.modes = modes[:-1]
+        try:
+            result = modes[-1].__torch_function__(function, types, args, kwargs)
+        finally:
+            OVERRIDES.modes = modes
+        if result is not NotImplemented:
+            return result
+    for kind in _in_order(types):
         result = kind.__torch_function__(function, types, args, kwargs)
         if result is not NotImplemented:
             return result
     return NotImplemented
 
 
+def _in_order(types: Iterable[Any]) -> list[Any]:
+    """Classes in the order of the arguments, but each before those that it is a subclass of."""
+    kinds: list[Any] = []
+    for kind in types:
+        bases = (place for place, other in enumerate(kinds) if issubclass(kind, other))
+        kinds.insert(next(bases, len(kinds)), kind)
+    return kinds
+
+
 def call_torch_function(
     function: Callable[..., Any], types: tuple[type, ...], args: Any, kwargs: dict[str, Any]
 ) -> Any:
-    """Return the result of the first override that has one; subclasses come before their bases.
+    """Return the result of a mode, or of the first class that has one, subclasses before bases.
 
     Raises:
         TypeError: each returned `NotImplemented`.
@@ -272,7 +321,8 @@ def call_torch_function(
     result = _first_result(function, types, args, kwargs)
     if result is not NotImplemented:
         return result
-    names = [kind.__name__ for kind in types]
+    names = [type(mode).__name__ for mode in OVERRIDES.modes[-1:]]
+    names += [kind.__name__ for kind in types]
     raise TypeError(f"no implementation of `{function.__name__}` for {names}: each was asked")
 
 
@@ -360,7 +410,7 @@ def prepare(cls: Any, **options: Any) -> None:
         return
     if cls.__module__.partition(".")[0] != "oneflow":
         enable_overrides()  # classes of this package do so with their first tensor
-    for name, member in _overridden_members():
+    for name, member in overridden_members():
         if getattr(cls, name, None) is not member:
             continue
         if inspect.isfunction(member) and not FIRST_SUBCLASS.exists:

@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from oneflow.mock_torch.missing import Missing
-from oneflow.tensor.subclasses import call_torch_function, has_override
+from oneflow.mock_torch.modules import MODULE_IN_PLACE
+from oneflow.tensor.function_modes import (
+    BaseTorchFunctionMode,
+    TorchFunctionMode,
+    pop_mode as _pop_mode,
+    push_mode as _push_mode,
+)
+from oneflow.tensor.subclasses import (
+    OVERRIDABLE,
+    OVERRIDES,
+    call_torch_function,
+    overridden_members,
+    types_of,
+)
 from oneflow.tensor.tensor import Tensor
 
+#: The modules whose functions ask classes and modes, beside the class of tensors.
+_MODULES = ("", ".functional", ".nn.functional", ".nn.init", ".linalg", ".fft", ".special")
 
-class TorchFunctionMode(Missing):
-    """The type of contexts that compute functions in other ways."""
 
-    _reason = (
-        "functions ask subclasses of tensors only; a subclass with `__torch_function__` computes"
-        " them in another way"
-    )
+def _asked(arguments: Iterable[Any]) -> tuple[type, ...]:
+    """The classes that are asked, each once; of members of sequences none."""
+    if not OVERRIDES.is_on:
+        return ()
+    return types_of(argument for argument in arguments if not isinstance(argument, list | tuple))
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Return whether an argument is asked how to compute a function.
+    """Return whether an argument, or a mode, is asked how to compute a function.
 
     Example:
         >>> from oneflow import mock_torch
@@ -30,7 +44,9 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
         >>> torch.overrides.has_torch_function([torch.ones(2), 3])
         False
     """
-    return any(has_override(type(argument)) for argument in relevant_args)
+    if not isinstance(relevant_args, Iterable):
+        raise TypeError("expected a sequence")
+    return bool(OVERRIDES.modes or _asked(relevant_args))
 
 
 def has_torch_function_unary(input: Any) -> bool:
@@ -51,13 +67,12 @@ def is_tensor_like(inp: Any) -> bool:
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Ask the arguments how to compute a function.
+    """Ask the innermost mode, or the arguments, how to compute a function.
 
     Raises:
         TypeError: none of them knows.
     """
-    kinds = dict.fromkeys(kind for kind in map(type, relevant_args) if has_override(kind))
-    return call_torch_function(public_api, tuple(kinds), args, kwargs)
+    return call_torch_function(public_api, _asked(relevant_args), args, kwargs)
 
 
 def wrap_torch_function(
@@ -92,12 +107,80 @@ def wrap_torch_function(
     return decorate
 
 
+def _get_current_function_mode_stack() -> list[Any]:
+    """Return the modes that this thread has entered, the innermost last."""
+    return list(OVERRIDES.modes)
+
+
+def _get_current_function_mode() -> Any:
+    """Return the innermost mode of this thread, or None."""
+    return OVERRIDES.modes[-1] if OVERRIDES.modes else None
+
+
+@contextlib.contextmanager
+def _pop_mode_temporarily() -> Iterator[Any]:
+    mode = _pop_mode()
+    try:
+        yield mode
+    finally:
+        _push_mode(mode)
+
+
+def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
+    """Return the functions that ask classes and modes, by the module or class that has them."""
+    functions: dict[Any, list[Callable[..., Any]]] = {}
+    for path in _MODULES:
+        module = MODULE_IN_PLACE.value(f"torch{path}")
+        members = dict.fromkeys(f for f in vars(module).values() if callable(f))
+        functions[module] = [f for f in members if f in OVERRIDABLE]
+    functions[Tensor] = [f for _, f in overridden_members() if callable(f)]
+    return functions
+
+
+def get_ignored_functions() -> set[Callable[..., Any]]:
+    """Return functions of PyTorch's modules that ask nobody."""
+    modules = [MODULE_IN_PLACE.value(f"torch{path}") for path in _MODULES]
+    functions = {f for module in modules for f in vars(module).values() if _is_function(f)}
+    return functions - OVERRIDABLE
+
+
+def _is_function(value: Any) -> bool:
+    return callable(value) and not isinstance(value, type)
+
+
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+    """Return whether something is a method of tensors, or reads one of their properties."""
+    return func.__name__ == "__get__" or func in get_overridable_functions()[Tensor]
+
+
+def resolve_name(f: Callable[..., Any]) -> str | None:
+    """Return the path of a function that asks classes and modes; None for others.
+
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        >>> torch.overrides.resolve_name(torch.linalg.norm)
+        'torch.linalg.norm'
+    """
+    for owner, functions in get_overridable_functions().items():
+        if f in functions:
+            path = "torch.Tensor" if owner is Tensor else owner.__name__
+            return next(f"{path}.{name}" for name, value in vars(owner).items() if value is f)
+    return None
+
+
 __all__ = [
+    "BaseTorchFunctionMode",
     "TorchFunctionMode",
+    "get_ignored_functions",
+    "get_overridable_functions",
     "handle_torch_function",
     "has_torch_function",
     "has_torch_function_unary",
     "has_torch_function_variadic",
     "is_tensor_like",
+    "is_tensor_method_or_property",
+    "resolve_name",
     "wrap_torch_function",
 ]

@@ -11,11 +11,19 @@ from oneflow.mock_torch.pytorch._C.names import (
     _debug_only_are_vmap_fallback_warnings_enabled,
     _debug_only_display_vmap_fallback_warnings,
     _ExcludeDispatchKeyGuard,
+    _get_function_stack_at,
     _get_tracing_state,
     _is_alias_of,
     _is_torch_function_mode_enabled,
+    _len_torch_function_stack,
     _log_api_usage_once,
     _TensorMeta,
+)
+from oneflow.tensor.function_modes import (
+    DisableTorchFunction,
+    EnableTorchFunction as _EnableTorchFunction,
+    pop_mode as _pop_torch_function_stack,
+    push_mode as _push_on_torch_function_stack,
 )
 from oneflow.tensor.subclasses import (
     DisableTorchFunctionSubclass,

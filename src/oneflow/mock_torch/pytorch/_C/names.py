@@ -10,6 +10,7 @@ from typing import Any
 from oneflow import Tensor
 from oneflow.autograd import no_grad
 from oneflow.mock_torch.missing import MissingTracing
+from oneflow.tensor.subclasses import OVERRIDES
 
 _TensorMeta = type(Tensor)
 
@@ -106,8 +107,18 @@ def _get_tracing_state() -> None:
 
 
 def _is_torch_function_mode_enabled() -> bool:
-    """Return False: classes alone are asked how functions of their tensors are computed."""
-    return False
+    """Return whether a mode is asked how functions are computed."""
+    return bool(OVERRIDES.modes)
+
+
+def _len_torch_function_stack() -> int:
+    """Return how many modes this thread has entered."""
+    return len(OVERRIDES.modes)
+
+
+def _get_function_stack_at(idx: int) -> Any:
+    """Return a mode that this thread has entered, the outermost first."""
+    return OVERRIDES.modes[idx]
 
 
 def _is_alias_of(tensor: Tensor, other: Tensor) -> bool:
