@@ -176,7 +176,7 @@ class Mixup:
 
     Args:
         mixup_alpha: parameter of the Beta distribution of Mixup's shares; 0: no Mixup.
-        cutmix_alpha: the same of CutMix; 0: no CutMix.
+        cutmix_alpha: parameter of the Beta distribution of CutMix's shares; 0: no CutMix.
         cutmix_minmax: range of the rectangle's sides as parts of the image's, instead.
         prob: the probability that anything is done.
         switch_prob: the probability of CutMix where there are both.

@@ -32,7 +32,7 @@ class Resource:
     Attributes:
         url: its address.
         md5: the MD5 of its content; None if nobody states it.
-        name: what it is kept as, by default the address's last part.
+        name: its file name, by default the address's last part.
         is_archive: unpack it beside itself.
         folder: folder below it that it is unpacked into.
     """

@@ -151,7 +151,7 @@ def resize_pos_embed(
 
     Args:
         posemb: the embeddings of a square grid, of shape (1, tokens, C).
-        posemb_new: those of the new model, whose shape the result gets.
+        posemb_new: the embeddings of the new model, whose shape the result gets.
         num_tokens: how many of the tokens of the new model are no patches.
         gs_new: height and width of the new grid; by default it is square.
 

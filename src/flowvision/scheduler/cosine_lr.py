@@ -25,7 +25,7 @@ class CosineLRScheduler(CyclicScheduler):
         warmup_prefix: the first cycle begins after the rise, instead of with it.
         cycle_limit: number of cycles; 0: no limit.
         *rest: further arguments by position, as for `WarmupScheduler` from `t_in_epochs` on.
-        **options: likewise, by name.
+        **options: the same further arguments, by name.
 
     Example:
         >>> import oneflow as flow

@@ -16,7 +16,7 @@ class LinearLRScheduler(WarmupScheduler):
         t_initial: when the line ends; the rise is a part of it.
         lr_min_rate: the last learning rate, as a part of the first.
         *rest: further arguments by position, as for `WarmupScheduler` from `warmup_t` on.
-        **options: likewise, by name.
+        **options: the same further arguments, by name.
 
     Example:
         >>> import oneflow as flow

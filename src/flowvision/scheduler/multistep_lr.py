@@ -20,7 +20,7 @@ class MultiStepLRScheduler(WarmupScheduler):
         decay_t: the times, sorted.
         decay_rate: the factor.
         *rest: further arguments by position, as for `WarmupScheduler` from `warmup_t` on.
-        **options: likewise, by name.
+        **options: the same further arguments, by name.
 
     Example:
         >>> import oneflow as flow

@@ -17,7 +17,7 @@ class PolyLRScheduler(CyclicScheduler):
         power: the exponent.
         *rest: further arguments by position, as for `CyclicScheduler` from `lr_min` on.
         k_decay: exponent of the time (Zhang and Li, 2020); above 1 it stays high for longer.
-        **options: likewise, by name.
+        **options: the same further arguments, by name.
 
     Example:
         >>> import oneflow as flow

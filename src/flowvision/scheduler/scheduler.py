@@ -208,7 +208,7 @@ class CyclicScheduler(WarmupScheduler):
         warmup_lr_init: where it begins.
         warmup_prefix: the first cycle begins after the rise, instead of with it.
         *rest: `t_in_epochs` and what follows it in `WarmupScheduler`.
-        **options: likewise, by name.
+        **options: the same further arguments, by name.
 
     Raises:
         ValueError: `t_initial` is not positive or `lr_min` negative.

@@ -16,7 +16,7 @@ class StepLRScheduler(WarmupScheduler):
         decay_t: length of a step.
         decay_rate: the factor.
         *rest: further arguments by position, as for `WarmupScheduler` from `warmup_t` on.
-        **options: likewise, by name.
+        **options: the same further arguments, by name.
 
     Example:
         >>> import oneflow as flow

@@ -20,7 +20,7 @@ class TanhLRScheduler(CyclicScheduler):
         lb: where on the tangent a cycle begins.
         ub: where it ends.
         *rest: further arguments by position, as for `CyclicScheduler` from `lr_min` on.
-        **options: likewise, by name.
+        **options: the same further arguments, by name.
 
     Example:
         >>> import oneflow as flow

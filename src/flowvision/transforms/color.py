@@ -216,7 +216,7 @@ class RandomPosterize(_RandomChange):
     """Fewer bits per channel, with a probability.
 
     Args:
-        bits: how many, from 0 to 8.
+        bits: the number of bits, from 0 to 8.
         p: the probability.
 
     Example:

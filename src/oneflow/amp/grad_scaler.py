@@ -156,8 +156,8 @@ class GradScaler(StaticGradScaler):
     Args:
         init_scale: the first scale. PyTorch's `device`, a string, may stand before it, and as
             `device=`; it changes nothing: the scale is where the gradients are.
-        growth_factor: what it grows by.
-        backoff_factor: what it shrinks by.
+        growth_factor: the factor by which it grows.
+        backoff_factor: the factor by which it shrinks.
         growth_interval: how many good steps in a row let it grow.
         enabled: False makes all of this do nothing but step.
 

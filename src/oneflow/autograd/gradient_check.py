@@ -221,7 +221,7 @@ def gradgradcheck(
         gen_non_contig_grad_outputs: accepted for PyTorch's sake.
         check_fwd_over_rev: accepted for PyTorch's sake.
         check_rev_over_rev: accepted for PyTorch's sake.
-        options: those of `gradcheck`.
+        options: options of `gradcheck`.
 
     Example:
         >>> import oneflow as flow

@@ -18,7 +18,7 @@ class Parameters(NamedTuple):
     """Names of a function's parameters.
 
     Attributes:
-        positional: those that can be given by position, in order.
+        positional: the parameters that can be given by position, in order.
         keyword_only: those after the star, with their defaults (`REQUIRED` where there is none).
         variadic: the name after the single star, if any.
     """

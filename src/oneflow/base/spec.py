@@ -46,7 +46,7 @@ class TensorSpec:
 
     Attributes:
         shape: sizes, a plain tuple; of a global tensor, of the whole.
-        size: the same as users get it, a `Size`.
+        size: the shape as users get it, a `Size`.
         dtype: element type.
         device: a device, or the placement of a global tensor.
         sbp: one signature per mesh dimension of a global tensor; None for a local one.

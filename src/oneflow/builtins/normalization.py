@@ -261,7 +261,7 @@ def normalization_add_relu(
         x: floating point tensor.
         addend: tensor like `x`, or None.
         statistics: the further arguments of `normalization`, from `moving_mean` on.
-        options: those given by name.
+        options: the options given by name.
 
     Example:
         >>> import oneflow as flow

@@ -118,7 +118,7 @@ def multi_tensor_adam_update(
         learning_rate_val: factor of the step.
         l2: the part of a tensor that is added to its gradient.
         beta1: the part of `m` that is kept.
-        beta2: that of `v`.
+        beta2: the decay of `v`.
         bias_correction1_val: divisor of `m`.
         bias_correction2_val: divisor of `v`.
         do_bias_correction: accepted: divisors of 1 correct nothing.

@@ -108,13 +108,13 @@ def load(
     Args:
         repo_or_dir: a folder, or the name of a GitHub repository as in `list`.
         model: name of the entry point.
-        args: what it is called with.
+        args: arguments of the entry point.
         source: ``"github"`` or ``"local"``, a folder.
         trust_repo: as in `list`.
         force_reload: as in `list`.
         verbose: accepted; nothing is printed.
         skip_validation: as in `list`.
-        kwargs: what it is called with, too.
+        kwargs: keyword arguments of the entry point.
 
     Returns:
         What the entry point returns.

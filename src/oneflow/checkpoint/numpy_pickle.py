@@ -126,7 +126,7 @@ def text_array(
         content: the bytes of the letters.
         dtype: the array's.
         shape: the array's.
-        order: that of the elements in `content`.
+        order: the order of the elements in `content`.
 
     Raises:
         ValueError: it is none, or has numbers that stand for no letter.

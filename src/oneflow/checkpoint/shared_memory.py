@@ -95,7 +95,7 @@ class Member(NamedTuple):
     Attributes:
         name: of its numbers.
         tensor: itself.
-        description: of it in the file.
+        description: its header in the file.
     """
 
     name: str

@@ -54,7 +54,7 @@ class TorchStorage(Pending):
     By itself it becomes a storage, when everything has been read.
 
     Attributes:
-        dtype: that of the numbers.
+        dtype: the numbers' type.
         device: where it was.
         content: its bytes, once they are read.
         numel: how many numbers the pickle says that it has.

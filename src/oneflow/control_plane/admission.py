@@ -68,7 +68,7 @@ def request_admission(
         The reason why the coordinator rejects this process; empty if it is admitted.
 
     Raises:
-        ValueError: the other end is no coordinator, or that of another job.
+        ValueError: the other end is no coordinator, or the coordinator of another job.
     """
     challenges = str(recv().get("challenge")), new_challenge()
     digest = compute_digest(secret, "agent", challenges, identity)

@@ -58,7 +58,7 @@ class Replica(Joinable):
         broadcasts_buffers: take the buffers of the first process before forward passes.
 
     Attributes:
-        parameters: those that are trained together.
+        parameters: the parameters that are trained together.
         ranks: the ranks of the processes.
         is_averaging: whether gradients of the forward passes to come will be averaged.
         joinable: the object that joined processes know this one by.

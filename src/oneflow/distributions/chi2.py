@@ -14,7 +14,7 @@ class Chi2(Gamma):
     """The chi-squared distribution: a sum of squares of normal numbers.
 
     Args:
-        df: how many, positive.
+        df: degrees of freedom: the number of squares, positive.
         validate_args: check parameters and values.
 
     Example:

@@ -53,7 +53,7 @@ class CatTransform(_PartsTransform):
         tseq: the transforms.
         dim: dimension.
         lengths: size of each part along it, default 1.
-        cache_size: that of the transforms.
+        cache_size: the cache size of the transforms.
 
     Raises:
         ValueError: there are not as many `lengths` as transforms.
@@ -127,7 +127,7 @@ class StackTransform(_PartsTransform):
     Args:
         tseq: the transforms.
         dim: dimension.
-        cache_size: that of the transforms.
+        cache_size: the cache size of the transforms.
 
     Example:
         >>> import oneflow as flow

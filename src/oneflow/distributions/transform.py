@@ -218,7 +218,7 @@ class ComposeTransform(Transform):
 
     Args:
         parts: the transforms, the first one first.
-        cache_size: that of each part; 0 leaves them as they are.
+        cache_size: the cache size of each part; 0 leaves the parts as they are.
 
     Example:
         >>> import oneflow as flow
@@ -335,7 +335,7 @@ class IndependentTransform(Transform):
     Args:
         base_transform: the transform.
         reinterpreted_batch_ndims: how many dimensions, counted from the last.
-        cache_size: that of the transform.
+        cache_size: the cache size of the transform.
 
     Example:
         >>> import oneflow as flow

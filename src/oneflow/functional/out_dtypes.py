@@ -38,7 +38,7 @@ def check_out_dtype(out: DType, result: DType, name: str, is_one_of_several: boo
 
     Args:
         out: the dtype of `out`.
-        result: that of the result.
+        result: the dtype of the result.
         name: the function's name.
         is_one_of_several: the function has several results; these are cast by few.
 

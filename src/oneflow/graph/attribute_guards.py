@@ -17,7 +17,7 @@ class AttributeGuards:
 
     Args:
         attributes: dicts, keys and the objects there.
-        dicts: those that must keep their sizes.
+        dicts: the dicts that must keep their sizes.
     """
 
     def __init__(self, attributes: Iterable[Attribute], dicts: Iterable[dict[Any, Any]]) -> None:

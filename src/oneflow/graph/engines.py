@@ -86,7 +86,7 @@ class Engine:
         training: graphs with optimizers may ask for it.
         connector: the entry point of the module that hands programs to it; None: there is none
             yet.
-        dtypes: what it computes with as XLA does.
+        dtypes: the dtypes with which it computes as XLA does.
     """
 
     name: str

@@ -19,7 +19,7 @@ class ExternalWriteError(RuntimeError):
     """`build` wrote to tensors that are no part of the step.
 
     Attributes:
-        tensors: those tensors, if all of them can become variables of the graph; else empty.
+        tensors: the written tensors, if all of them can become variables of the graph; else empty.
     """
 
     def __init__(self, message: str, tensors: tuple[Tensor, ...] = ()) -> None:

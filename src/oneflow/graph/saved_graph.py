@@ -78,7 +78,7 @@ class SavedGraph:
 
         Args:
             step: one of this graph's.
-            tensors: those of its arguments, with the specs of its `inputs`, in that order.
+            tensors: its arguments, with the specs of its `inputs`, in that order.
         """
         return step.run(tensors, self._variables)
 
@@ -87,7 +87,7 @@ class SavedGraph:
 
         Args:
             step: one of this graph's, which runs on one CPU and updates nothing.
-            arrays: those of its arguments, with the specs of its `inputs`, in that order. Nobody
+            arrays: its arguments, with the specs of its `inputs`, in that order. Nobody
                 may write to them, nor to the results, which may be the same.
 
         Raises:
@@ -202,7 +202,7 @@ class SavedStep:
 
     Attributes:
         key: structure and specs of the arguments.
-        structure: that of the result.
+        structure: the structure of the result.
         inputs: the specs of the tensors in the arguments, by name.
         outputs: the specs of the tensors in the result, by name.
 

@@ -268,8 +268,8 @@ class Step:
         """Take back what the optimizers counted in the latest call.
 
         Args:
-            counts: what they were before it.
-            previous: what they were before the one before it.
+            counts: the counts before the latest call.
+            previous: the counts before the call before that.
         """
         if self._counts is counts:
             self._counts = previous

@@ -92,7 +92,7 @@ class SummaryWriter:
 
         Args:
             hparam_dict: the settings.
-            metric_dict: what they led to.
+            metric_dict: the metrics that they led to.
             name: of the folder; by default the time.
             global_step: the step.
 

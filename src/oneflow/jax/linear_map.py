@@ -43,7 +43,7 @@ class LinearMap:
 
         Args:
             parameters: what the map depends on.
-            arguments: what it is linear in.
+            arguments: the arguments in which it is linear.
         """
         return _equation.bind(
             *parameters, *arguments, linear_map=self, parameter_count=len(parameters)

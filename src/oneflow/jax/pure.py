@@ -384,9 +384,9 @@ class _Derivative:
         Args:
             results: the results, for their types.
             arrays: the arguments.
-            seed: that of random numbers.
-            residuals: those of `start`.
-            tangents: those of the arguments.
+            seed: the seed of random numbers.
+            residuals: the residuals that `start` returned.
+            tangents: the tangents of the arguments.
         """
         parameters, structure = jax.tree.flatten(([*arrays], seed, [*residuals]))
 

@@ -35,7 +35,7 @@ class VariableSpec:
         shape: its sizes.
         dtype: of its elements.
         initializer: fills it when it is made.
-        regularizer: what it adds to the loss of a training job.
+        regularizer: the penalty that it adds to the loss of a training job.
         trainable: True if optimizers update it.
         placement: where it is; None stands for the one device of the session.
         sbp: how it is distributed over each of its dimensions.
@@ -60,9 +60,9 @@ class BodyRun:
         is_training: True if it is a training job.
         records: True if a graph records the run; the run before that only learns what there is.
         loss_optimizer: the optimizer of losses that name none.
-        variables: those of the job by name.
+        variables: the job's variables by name.
         minimize_calls: pairs of an optimizer and its loss.
-        placements: those of the scopes that the body entered.
+        placements: the placements of the scopes that the body entered.
         watched: pairs of a blob and the function that gets its value.
         watched_gradients: pairs of a blob and the function that gets its gradient.
         names: blobs by their names.

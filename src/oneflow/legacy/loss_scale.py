@@ -16,7 +16,7 @@ class LossScale:
     Attributes:
         factor: of the first loss.
         increment_period: steps after which the factor grows; None if it stays.
-        multiplier: what it grows by.
+        multiplier: the factor by which it grows.
 
     Example:
         >>> import oneflow as flow

@@ -41,7 +41,7 @@ class Session:
         device_type: "cpu" or "cuda".
         variables: the values by name.
         specs: what the jobs asked for, by name.
-        jobs: those that were decorated, in that order.
+        jobs: the decorated jobs, in the order of decoration.
     """
 
     def __init__(self) -> None:

@@ -43,7 +43,7 @@ def get_variable(
         shape: its sizes; needed unless another job made it.
         dtype: float32 by default.
         initializer: fills it when it is made; zeros by default.
-        regularizer: what it adds to the loss of training jobs.
+        regularizer: the penalty that it adds to the loss of training jobs.
         trainable: True (the default) if optimizers update it.
         model_name: "weight" or "bias"; changes nothing.
         random_seed: accepted; draws follow `oneflow.manual_seed`.

@@ -148,7 +148,7 @@ def gathered(name: str, results: Sequence[Any], like: Parts, ragged_dim: int | N
 
     Args:
         name: the function's name.
-        results: what it gave.
+        results: its results.
         like: the parts of the tensor whose layout results have.
         ragged_dim: the dimension in which components of a jagged tensor differ, if another; 0 if
             the function has removed it, which makes tensors of one size.

@@ -205,7 +205,7 @@ def saved_parameters(
 
     Args:
         groups: the optimizer's.
-        saved: those of a state dict.
+        saved: the groups of a state dict.
 
     Raises:
         ValueError: they differ in number or size.

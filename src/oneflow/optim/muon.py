@@ -23,7 +23,7 @@ class Muon(Optimizer):
         weight_decay: parameters are multiplied by ``1 - lr * weight_decay`` in each step.
         momentum: decay rate of the running mean of the gradient.
         nesterov: step along the mean that the next gradient would meet.
-        ns_coefficients: those of the powers 1, 3 and 5 in the Newton-Schulz iteration.
+        ns_coefficients: the coefficients of the powers 1, 3 and 5 in the Newton-Schulz iteration.
         eps: smallest norm that a matrix is divided by.
         ns_steps: number of iterations, less than 100.
         adjust_lr_fn: factor of the learning rate of an ``[m, n]`` matrix: ``"original"``, the

@@ -97,7 +97,7 @@ class Gradients:
     """The numbers of gradients; -1 where one is not computed.
 
     Attributes:
-        result: that of the result, from which the others come.
+        result: the gradient of the result, from which the others come.
         query: of queries.
         key: of transposed keys.
         value: of values.

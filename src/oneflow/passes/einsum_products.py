@@ -59,7 +59,7 @@ def with_products(
 
     Args:
         program: the program.
-        products: those of `products_of` that are rewritten.
+        products: the entries of `products_of` that are rewritten.
 
     Returns:
         The program, and for the result of each new `matmul` what it was in `products`.

@@ -49,7 +49,7 @@ class Precision(Enum):
     """The precision that automatic mixed precision runs a primitive in.
 
     Attributes:
-        AS_GIVEN: that of its operands.
+        AS_GIVEN: the precision of its operands.
         HALF: half precision: it takes most of the time, and half precision is enough for it.
         FULL: float32: it loses too many digits, or overflows, in half precision.
         FULL_OFF_CPU: as FULL; but on CPUs PyTorch runs it in the precision of its operands.

@@ -103,8 +103,8 @@ class ModelGraph:
         ValueError: the graph cannot be served; says why.
 
     Attributes:
-        inputs: what it takes.
-        outputs: what it returns.
+        inputs: its input tensors.
+        outputs: its output tensors.
         max_batch_size: the most rows of a run; 0 for a model without batches.
     """
 

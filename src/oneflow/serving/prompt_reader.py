@@ -32,7 +32,7 @@ class PromptReader:
         graph: the graph.
 
     Attributes:
-        state: what it has read.
+        state: the state after the tokens that it has read.
     """
 
     def __init__(self, graph: GeneratorGraph) -> None:

@@ -47,7 +47,7 @@ class _Model:
     """The state of a model.
 
     Attributes:
-        versions: those that are served.
+        versions: the served versions.
         files: the files of each when it was loaded.
         failures: the errors of versions, by number; of the whole model at 0.
         seen: the files of the model when it was last looked at.

@@ -84,7 +84,7 @@ class Server:
 
     Attributes:
         http_port: the port of HTTP once it listens; None for no HTTP.
-        grpc_port: that of gRPC.
+        grpc_port: the port of gRPC.
 
     Raises:
         ValueError: there is a certificate without its key, or a key without its certificate.

@@ -102,8 +102,8 @@ class Statistics:
         Args:
             rows: its rows.
             total: the nanoseconds from its arrival to its answer.
-            queue_time: those until its run began.
-            times: those of its run.
+            queue_time: the nanoseconds until its run began.
+            times: the nanoseconds of its run.
         """
         self.success.add(total)
         self.queue.add(queue_time)

@@ -267,7 +267,7 @@ class Graph:
 
         Args:
             op_type: its operator.
-            inputs: what it reads, values or their names; None leaves one out.
+            inputs: its inputs, values or their names; None leaves one out.
             attr: its attributes.
             shape: of its result, where known.
             dtype: the NumPy dtype of its result, where known.

@@ -192,7 +192,7 @@ def compare_result(
 
     Args:
         a: one.
-        b: the other.
+        b: the other value.
         rtol: relative tolerance.
         atol: absolute tolerance.
         print_outlier: name the places where they are not.

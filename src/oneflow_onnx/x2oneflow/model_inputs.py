@@ -17,7 +17,7 @@ class ModelInputs:
     """The inputs of a model.
 
     Attributes:
-        declared: those that are no initializers, in order.
+        declared: the inputs that are no initializers, in order.
     """
 
     declared: tuple[onnx.ValueInfoProto, ...]

@@ -24,7 +24,7 @@ def get_same_padding(x: int, k: int, s: int, d: int) -> int:
 
     Args:
         x: the size of the input.
-        k: that of the kernel.
+        k: the size of the kernel.
         s: the stride.
         d: the dilation.
 

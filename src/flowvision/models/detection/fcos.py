@@ -159,7 +159,7 @@ class FCOSHead(nn.Module):
         Args:
             targets: with "boxes" and "labels" for each image.
             head_outputs: what the heads return.
-            anchors: those of each image.
+            anchors: the anchors of each image.
             matched_idxs: the object of each anchor, negative for none.
         """
         parts = []

@@ -150,7 +150,7 @@ class RetinaNetRegressionHead(_ConvStack):
         Args:
             targets: with "boxes" and "labels" for each image.
             head_outputs: "bbox_regression" (N, anchors, 4).
-            anchors: those of each image.
+            anchors: the anchors of each image.
             matched_idxs: the object of each anchor, negative for none.
         """
         losses = []

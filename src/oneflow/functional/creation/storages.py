@@ -28,7 +28,7 @@ class _Memory:
     """The methods that both kinds of storages share.
 
     Attributes:
-        dtype: that of the elements.
+        dtype: the dtype of the elements.
     """
 
     dtype: DType
@@ -235,7 +235,7 @@ class TypedStorage(_Memory):
     Args:
         contents: how many elements, or which.
         wrap_storage: the memory, in place of a new one.
-        dtype: that of the elements, default the default one.
+        dtype: the dtype of the elements, default the default one.
         device: where, default the CPU.
 
     Attributes:
@@ -422,7 +422,7 @@ def contents_of(data: Any, dtype: DType | None) -> Any:
 
     Args:
         data: a storage, or any other object.
-        dtype: that of the elements; bytes are read as such, and as integers by default.
+        dtype: the elements' dtype; bytes are read as such, and as integers by default.
 
     Raises:
         RuntimeError: the memory has elements of another dtype.

@@ -57,7 +57,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 
     Args:
         input: tensor.
-        size: how many; further ones are left out.
+        size: the number of rows; further ones are left out.
         fill_value: stands for the coordinates of those that are missing.
 
     Returns:

@@ -47,7 +47,7 @@ def lobpcg(
 
     Args:
         A: symmetric or Hermitian matrices ``[..., m, m]``.
-        k: how many; by default as many as `X` has columns, or 1.
+        k: the number of eigenvalues; by default as many as `X` has columns, or 1.
         B: positive definite, by default the identity.
         X: the vectors to begin with, ``[..., m, n]``; random ones by default.
         n: number of vectors that are improved, at least and by default `k`.

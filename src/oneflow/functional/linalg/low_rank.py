@@ -26,7 +26,7 @@ def svd_lowrank(
 
     Args:
         input: ``[..., m, n]``, float32, float64 or complex.
-        q: how many; some more than the rank. None: 6.
+        q: the number of singular values; some more than the rank. None: 6.
         niter: times the matrix is applied again, which separates large from small; None: 2.
         M: is subtracted from `input` first.
 
@@ -72,7 +72,7 @@ def pca_lowrank(
 
     Args:
         input: ``[..., m, n]``, m samples of n numbers.
-        q: how many; default 6, or as many as there are.
+        q: the number of components; default 6, or as many as there are.
         center: subtract the mean of the samples first.
         niter: as of `svd_lowrank`.
 

@@ -133,7 +133,7 @@ def in_top_k(targets: Tensor, predictions: Tensor, k: int) -> Tensor:
     Args:
         targets: int32 or int64 ``[n]``.
         predictions: ``[n, classes]``.
-        k: how many.
+        k: the number of predictions that count.
 
     Returns:
         bool tensor ``[n]``.

@@ -303,7 +303,7 @@ def randperm(
     """The numbers 0 to ``n - 1`` in random order.
 
     Args:
-        n: how many.
+        n: the number of integers.
         generator: where the order comes from, default the default generator.
         dtype: default int64.
         layout: accepted for PyTorch's sake.

@@ -66,7 +66,7 @@ def reshape(input: Tensor, shape: Any, *more: int) -> Tensor:
     Args:
         input: tensor.
         shape: sizes, as one sequence or separate numbers; one of them may be -1: whatever is left.
-        more: the other sizes of separate numbers.
+        more: the sizes behind the first, if they are separate numbers.
 
     Raises:
         RuntimeError: the number of elements differs.

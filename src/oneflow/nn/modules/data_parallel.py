@@ -20,7 +20,7 @@ class DataParallel(Module):
     Args:
         module: the layer.
         device_ids: the device, by default the only GPU; without one the layer stays where it is.
-        output_device: the same device.
+        output_device: the same device as in `device_ids`.
         dim: accepted; the batch is not split.
 
     Attributes:

@@ -89,7 +89,7 @@ def moving_average_min_max_observer(
         input: a tensor.
         current_train_step: of shape (1,); the averages move until `stop_update_after_iters`.
         moving_max: the average of largest elements, of shape (1,), which moves in training.
-        moving_min: that of smallest elements.
+        moving_min: the running smallest element.
         training: whether the averages move.
         stop_update_after_iters: the last step in which they do.
         quantization_formula: ``"google"`` or ``"cambricon"``.

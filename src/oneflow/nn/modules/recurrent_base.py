@@ -245,7 +245,7 @@ class RNNBase(Module):
 
         Args:
             input: the input, or the data of a packed batch.
-            batch_sizes: those of the packed batch.
+            batch_sizes: the batch sizes of a packed batch.
 
         Raises:
             ValueError: a wrong number of dimensions.

@@ -264,7 +264,7 @@ class TransformerEncoder(Module):
 
     Args:
         encoder_layer: the layer; the stack has copies of it.
-        num_layers: how many.
+        num_layers: the number of layers.
         norm: applied to the result.
         enable_nested_tensor: without effect; PyTorch has it.
         mask_check: without effect; PyTorch has it.
@@ -314,7 +314,7 @@ class TransformerDecoder(Module):
 
     Args:
         decoder_layer: the layer; the stack has copies of it.
-        num_layers: how many.
+        num_layers: the number of layers.
         norm: applied to the result.
 
     Attributes:

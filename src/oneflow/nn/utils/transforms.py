@@ -35,7 +35,7 @@ class Variables:
     """Arguments of a function as tensors that require gradients.
 
     Attributes:
-        tensors: those of the chosen arguments.
+        tensors: the tensors of the chosen arguments.
         structure: the form of those arguments.
     """
 

@@ -208,7 +208,7 @@ class PolynomialLR(LRScheduler):
     Args:
         optimizer: whose learning rates to set.
         decay_batch: steps until the end.
-        end_learning_rate: what it ends with.
+        end_learning_rate: the last learning rate.
         power: the power; 1 is a line.
         cycle: start again, over a longer time, when the end is reached; counts from step 1.
         last_step: number of the last step done.

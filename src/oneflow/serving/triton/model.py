@@ -41,7 +41,7 @@ class TritonPythonModel:
         """Answer requests, all that the same programs take in one run.
 
         Args:
-            requests: those that Triton has batched.
+            requests: the requests that Triton has batched.
         """
         results: list[Any] = [None] * len(requests)
         groups: dict[int, list[tuple[int, Bucket, int, list[np.ndarray]]]] = {}

@@ -61,7 +61,7 @@ def l1_unstructured(
     Args:
         module: has the parameter.
         name: of the parameter.
-        amount: how many, or, if it is a float, which part.
+        amount: the number of elements, or, if it is a float, their share.
         importance_scores: what counts in place of the elements.
 
     Example:
@@ -100,7 +100,7 @@ def ln_structured(
     Args:
         module: has the parameter.
         name: of the parameter.
-        amount: how many, or, if it is a float, which part.
+        amount: the number of slices, or, if it is a float, their share.
         n: order of the norm.
         dim: the dimension that the slices are cut along.
         importance_scores: what counts in place of the elements.

@@ -121,7 +121,7 @@ class RandomUnstructured(_AmountPruning):
     """Takes away random elements.
 
     Args:
-        amount: how many, or, if it is a float, which part.
+        amount: the number of elements, or, if it is a float, their share.
 
     Raises:
         TypeError: `amount` is no number.
@@ -146,7 +146,7 @@ class L1Unstructured(_AmountPruning):
     """Takes away the elements with the smallest absolute values.
 
     Args:
-        amount: how many, or, if it is a float, which part.
+        amount: the number of elements, or, if it is a float, their share.
 
     Raises:
         TypeError: `amount` is no number.
@@ -198,7 +198,7 @@ class RandomStructured(_SlicePruning):
     """Takes away random slices.
 
     Args:
-        amount: how many, or, if it is a float, which part.
+        amount: the number of slices, or, if it is a float, their share.
         dim: the dimension that they are cut along.
 
     Raises:
@@ -222,7 +222,7 @@ class LnStructured(_SlicePruning):
     """Takes away the slices with the smallest norms.
 
     Args:
-        amount: how many, or, if it is a float, which part.
+        amount: the number of slices, or, if it is a float, their share.
         n: order of the norm, as of `linalg.vector_norm`, or ``"fro"``.
         dim: the dimension that the slices are cut along.
 
