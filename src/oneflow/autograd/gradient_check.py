@@ -104,7 +104,7 @@ def _checked_positions(inputs: tuple) -> list[int]:
 
 
 # The units in the last place of a gradient's largest number by which equal passes may differ.
-_ROUNDINGS = 4096
+_MAX_ULPS = 4096
 
 
 def _difference(
@@ -126,7 +126,7 @@ def _difference(
         first, second = gradient.detach().numpy(), repeat.detach().numpy()
         # A pass that runs a second time may be compiled, which rounds otherwise.
         largest = np.max(np.abs(first[np.isfinite(first)]), initial=0)
-        rounding = _ROUNDINGS * np.finfo(first.dtype).eps * largest
+        rounding = _MAX_ULPS * np.finfo(first.dtype).eps * largest
         if not np.allclose(first, second, 0, max(nondet_tol, rounding), equal_nan=True):
             return (
                 f"a second backward pass gives another gradient of input {position}:\n"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from oneflow.base.composed_operand import ComposedOperandError
-from oneflow.base.flags import as_flag, refusing_texts
+from oneflow.base.flags import as_flag, reject_strings
 from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.differentiation.backward import Edge, backward_pass
 from oneflow.differentiation.grad_mode import tangent_passes
@@ -200,7 +200,7 @@ def backward(
     backward_pass(roots, keep_graph=keep, create_graph=create_graph, targets=edges, accumulate=True)
 
 
-@refusing_texts
+@reject_strings
 def grad(
     outputs: Tensors,
     inputs: Tensors,

@@ -76,7 +76,7 @@ def as_flag(name: str, argument: str, value: Any) -> bool:
     return bool(value)
 
 
-def refusing_texts(function: _Function) -> _Function:
+def reject_strings(function: _Function) -> _Function:
     """Make a function or method refuse texts for its parameters that are annotated as bool.
 
     Functions that `oneflow.functional.registry.function` declares do so by themselves. The errors

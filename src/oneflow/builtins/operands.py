@@ -41,9 +41,9 @@ def require_lists(name: str, **lists: Sequence[Any]) -> None:
     """
     lengths = {len(elements) for elements in lists.values()}
     if len(lengths) > 1 or 0 in lengths:
-        described = ", ".join(f"`{key}` {len(elements)}" for key, elements in lists.items())
+        counts = ", ".join(f"`{key}` {len(elements)}" for key, elements in lists.items())
         raise RuntimeError(
-            f"`{name}`: lists must have at least one element, all the same number, got {described}"
+            f"`{name}`: lists must have at least one element, all the same number, got {counts}"
         )
 
 

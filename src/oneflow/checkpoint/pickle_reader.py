@@ -88,7 +88,7 @@ def text_options() -> Mapping[str, Any]:
     return _TEXT_OPTIONS.get()
 
 
-def _decoded(
+def _decode(
     text: str, encoding: str = "latin-1", errors: str = "strict", fix_imports: bool = True
 ) -> str | bytes:
     """Return a text whose bytes were read one by one, in the encoding that it has."""
@@ -173,7 +173,7 @@ class PickleReader:
         if name in _LITERALS:
             stack.append(argument)
         elif name in _OLD_TEXTS:
-            stack.append(_decoded(argument, **_TEXT_OPTIONS.get()))
+            stack.append(_decode(argument, **_TEXT_OPTIONS.get()))
         elif name in _STORES:
             self._memo[int(argument)] = stack[-1]
         elif name in _MEMO_READS:

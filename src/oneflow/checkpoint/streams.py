@@ -28,7 +28,7 @@ def read_rest(file: Any, head: bytes = b"") -> bytes:
     return bytes(content)
 
 
-def leave_unread(file: Any, count: int) -> None:
+def seek_back(file: Any, count: int) -> None:
     """Let a file that was read to its end stand before its last bytes, if it can.
 
     Args:

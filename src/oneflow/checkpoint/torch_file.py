@@ -22,7 +22,7 @@ from oneflow.checkpoint.load_errors import UnsafePickleError, load_errors
 from oneflow.checkpoint.numpy_pickle import Budget
 from oneflow.checkpoint.pickle_reader import PickleReader
 from oneflow.checkpoint.pickled_objects import is_unpickled, read, trusted_module
-from oneflow.checkpoint.streams import is_seekable, leave_unread, read_into, read_rest
+from oneflow.checkpoint.streams import is_seekable, read_into, read_rest, seek_back
 from oneflow.checkpoint.torch_builder import (
     StorageType,
     TorchBuilder,
@@ -78,7 +78,7 @@ def load_stream(file: BinaryIO, head: bytes, restore_location: Callable[[Device]
     end = _end_of_archive(content) if is_archive else len(content)
     source = io.BytesIO(content[:end])
     result = load(source, "the data", restore_location)
-    leave_unread(file, len(content) - (end if is_archive else source.tell()))
+    seek_back(file, len(content) - (end if is_archive else source.tell()))
     return result
 
 

@@ -82,7 +82,7 @@ def DistributedDataParallel(
         module.join = replica.join
     if not hasattr(module, "module"):
         vars(module)["module"] = module  # not as a part of itself
-    if replica.is_alone:
+    if replica.is_single_process:
         return module
     if broadcast_parameters if init_sync is None else init_sync:
         replica.take_state_of(replica.ranks[0], at_first)

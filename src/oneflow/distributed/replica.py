@@ -114,14 +114,14 @@ class Replica(Joinable):
 
     def take_state_of(self, rank: int, with_buffers: bool) -> None:
         """Take the parameters of a process, and its buffers if wanted."""
-        if self.is_alone:
+        if self.is_single_process:
             return
         broadcast_tensors(self.parameters, rank, self.ranks)
         if with_buffers:
             self._buffers.broadcast_all(rank, self.ranks)
 
     @property
-    def is_alone(self) -> bool:
+    def is_single_process(self) -> bool:
         """True if there is no other process to train with."""
         return len(self.ranks) <= 1
 
@@ -129,7 +129,7 @@ class Replica(Joinable):
 
     def before_forward(self, module: Module, inputs: Any) -> None:
         """Take the buffers of the first process, if the last forward pass was one of training."""
-        if self.is_alone:
+        if self.is_single_process:
             return
         takes_buffers = self._broadcasts_buffers and self._takes_buffers
         if self.joinable._join_config.enable:
@@ -154,7 +154,7 @@ class Replica(Joinable):
         averages = self.is_averaging and MODE.enabled
         self._takes_buffers = averages
         self._watches_parameters = False
-        if not averages or self.is_alone:
+        if not averages or self.is_single_process:
             return
         tensors = list(tensors_in(output))
         results = [tensor for tensor in tensors if tensor is not None and tensor.requires_grad]

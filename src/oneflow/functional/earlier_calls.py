@@ -45,12 +45,12 @@ def earlier_meaning_of(
             them.
     """
 
-    def remember(function: _F) -> _F:
+    def register(function: _F) -> _F:
         for name in today:
             _earlier[name] = _Earlier(function, fits)
         return function
 
-    return remember
+    return register
 
 
 def earlier_meaning(

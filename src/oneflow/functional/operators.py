@@ -32,9 +32,9 @@ Binary = Callable[[Any, Any], Tensor]
 _NOT_IMPLEMENTED: Any = NotImplemented
 
 
-def _of_array(value: Any, tensor: Tensor, is_refused_by_pytorch: bool = False) -> Any:
+def _of_array(value: Any, tensor: Tensor, is_unsupported: bool = False) -> Any:
     """Return NumPy's arrays as operands beside a tensor, and NotImplemented for other values."""
-    if not isinstance(value, np.ndarray) or (is_refused_by_pytorch and program_name() == PYTORCH):
+    if not isinstance(value, np.ndarray) or (is_unsupported and program_name() == PYTORCH):
         return NotImplemented
     return of_array(value, tensor)
 
@@ -57,7 +57,7 @@ def _attach_operator(name: str, compute: Binary, inplace: bool = True) -> None:
         try:
             if isinstance(value, _OPERANDS):
                 return compute(value, self)
-            other = _of_array(value, self, is_refused_by_pytorch=not is_quotient)
+            other = _of_array(value, self, is_unsupported=not is_quotient)
             return _NOT_IMPLEMENTED if other is NotImplemented else compute(other, self)
         except Exception as error:
             hide_internal_frames(error)
@@ -91,7 +91,7 @@ def _attach_comparison(name: str, compute: Binary) -> None:
         try:
             if isinstance(value, _OPERANDS):
                 return compute(self, value)
-            other = _of_array(value, self, is_refused_by_pytorch=is_of_order)
+            other = _of_array(value, self, is_unsupported=is_of_order)
             return _NOT_IMPLEMENTED if other is NotImplemented else compute(self, other)
         except Exception as error:
             hide_internal_frames(error)

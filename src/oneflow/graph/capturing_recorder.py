@@ -17,7 +17,7 @@ from oneflow.program.recorder import Recorder
 from oneflow.program.value import Value
 from oneflow.runtime.eager import EagerRecorder, current, flush_all
 
-NO_VALUES_YET = (
+NO_VALUES = (
     "The whole step is compiled before anything has a value, so `bool(tensor)`, `.item()`, "
     "`.numpy()`, Python `if` or `while` on a tensor, and results whose shape depends on values "
     "(`nonzero`, `x[mask]`) cannot be part of it; use `oneflow.where`, or return the tensor and "
@@ -141,7 +141,7 @@ class CapturingRecorder(Recorder):
         if reason == "read":
             raise RuntimeError(
                 f"{self.graph_name}: a tensor's value was read inside {self.body}{user_line()}. "
-                f"{NO_VALUES_YET}"
+                f"{NO_VALUES}"
             )
 
 

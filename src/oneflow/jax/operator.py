@@ -75,8 +75,8 @@ def call(jax_function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     if not has_tensor:
         raise TypeError("`call` needs a tensor among its arguments; call the function itself")
     is_64_bit = has_x64()
-    is_narrowed = not is_64_bit and any(unwrap(tensor).spec.dtype in _WIDE for tensor in tensors)
-    operator = _operator(jax_function, is_narrowed)
+    is_32_bit = not is_64_bit and any(unwrap(tensor).spec.dtype in _WIDE for tensor in tensors)
+    operator = _operator(jax_function, is_32_bit)
     attributes = {
         "structure": structure,
         "constants": tuple(constants),
@@ -125,12 +125,12 @@ class _Operator:
             the setting of JAX for types of 64 bits.
     """
 
-    def __init__(self, function: Callable[..., Any], is_narrowed: bool) -> None:
+    def __init__(self, function: Callable[..., Any], is_32_bit: bool) -> None:
         """Initialise it.
 
         Args:
             function: the function of JAX.
-            is_narrowed: integers of 64 bits are made ones of 32, and checked before.
+            is_32_bit: integers of 64 bits are made ones of 32, and checked before.
         """
         self._function = function
         name = getattr(function, "__name__", type(function).__name__)
@@ -138,7 +138,7 @@ class _Operator:
         self.primitive = Primitive(
             f"jax_{name.strip('<>')}", self._flat, operands="*arrays", interpret=False
         )
-        if is_narrowed:
+        if is_32_bit:
             self.primitive.checked(_find_wide_integer, _wide_integer_error)
         self._structures: dict[Hashable, Any] = {}
 
@@ -186,8 +186,8 @@ class _Operator:
 
 
 @functools.lru_cache(maxsize=1024)
-def _operator(function: Callable[..., Any], is_narrowed: bool) -> _Operator:
-    return _Operator(function, is_narrowed)
+def _operator(function: Callable[..., Any], is_32_bit: bool) -> _Operator:
+    return _Operator(function, is_32_bit)
 
 
 def _array_of_result(result: Any) -> Any:
@@ -201,9 +201,9 @@ def _find_wide_integer(*arrays: Any, **_: Any) -> tuple[Any, Any]:
         if array.dtype in (jnp.int64, jnp.uint64) and array.size:
             limits = jnp.iinfo(jnp.int32 if array.dtype == jnp.int64 else jnp.uint32)
             for extreme in (array.min(), array.max()):
-                is_beyond = (extreme < limits.min) | (extreme > limits.max)
-                value = jnp.where(is_beyond, extreme.astype(jnp.int64), value)
-                is_bad |= is_beyond
+                is_out_of_range = (extreme < limits.min) | (extreme > limits.max)
+                value = jnp.where(is_out_of_range, extreme.astype(jnp.int64), value)
+                is_bad |= is_out_of_range
     return is_bad, value
 
 

@@ -72,20 +72,20 @@ class Optimizer(BaseOptimizer):
         self._names: list[str] = []
         self._transformation = transformation
         # Forms of the first state, once it is known.
-        self._state_forms: dict[str, tuple] | None = None
+        self._state_specs: dict[str, tuple] | None = None
         self._state_structure: Any = None
         self._key_impls: list[Any] = []
         super().__init__(groups, {})
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add tensors, before the first step."""
-        unread = [name for name in param_group if name not in ("params", *CLIPPING)]
-        if unread:
+        unused = [name for name in param_group if name not in ("params", *CLIPPING)]
+        if unused:
             raise ValueError(
-                f"options {unread} of a parameter group are read by nothing: the transformation "
+                f"options {unused} of a parameter group are read by nothing: the transformation "
                 "knows its own, and `optax.multi_transform` differs between parameters"
             )
-        if self._state_forms is not None:
+        if self._state_specs is not None:
             raise ValueError(
                 "a parameter group comes after the state, which is for the parameters before it; "
                 "add all groups before the first step and before a state is loaded"
@@ -128,7 +128,7 @@ class Optimizer(BaseOptimizer):
         gradients = [zeros_like(p) if p.grad is None else p.grad for p in parameters]
         # As a dictionary of tensors it is saved and loaded as that of any optimizer.
         state_of_first = self.state[parameters[0]]
-        if self._state_forms is None or len(state_of_first) != len(self._state_forms):
+        if self._state_specs is None or len(state_of_first) != len(self._state_specs):
             self._prepare_state()
         state = [state_of_first[str(index)] for index in range(len(state_of_first))]
         values, state = call(self._transformed, gradients, state, parameters)
@@ -158,18 +158,18 @@ class Optimizer(BaseOptimizer):
         """
         parameters = [parameter for group in self.param_groups for parameter in group["params"]]
         initial = _by_index(call(self._initial, parameters))
-        forms = {name: _form(leaf) for name, leaf in initial.items()}
+        specs = {name: _spec(leaf) for name, leaf in initial.items()}
         states = [state for state in states_of_parameters(self.state) if state]
         state_of_first = self.state[parameters[0]]
         if not states:
             state_of_first.update(initial)
-        present = {name: _form(leaf) for name, leaf in state_of_first.items()}
-        if present != forms or len(states) > 1:
+        present = {name: _spec(leaf) for name, leaf in state_of_first.items()}
+        if present != specs or len(states) > 1:
             raise ValueError(
                 f"the state that was loaded, {present}, is that of another transformation or of "
-                f"other parameters; the state here is {forms}"
+                f"other parameters; the state here is {specs}"
             )
-        self._state_forms = forms
+        self._state_specs = specs
 
     def _tree(self, arrays: list) -> Any:
         """Arrays of parameters or gradients as the transformation sees them."""
@@ -201,7 +201,7 @@ def _by_index(leaves: list[Tensor]) -> dict[str, Tensor]:
     return {str(index): leaf for index, leaf in enumerate(leaves)}
 
 
-def _form(leaf: Any) -> tuple:
+def _spec(leaf: Any) -> tuple:
     """Category and shape, which an entry of a state keeps while it is updated."""
     if not isinstance(leaf, Tensor):
         return (type(leaf).__name__,)

@@ -16,7 +16,7 @@ from oneflow.base.sbp import BROADCAST, Sbp, split
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation import factory_functions
-from oneflow.graph.capturing_recorder import NO_VALUES_YET
+from oneflow.graph.capturing_recorder import NO_VALUES
 from oneflow.graph.graph import Graph
 from oneflow.legacy.annotations import Leaf, map_leaves
 from oneflow.legacy.context import BodyRun, running
@@ -87,7 +87,7 @@ class JobGraph(Graph):
                 run = self._run_without_data(placeholders)
         except NoValuesError as error:
             raise RuntimeError(
-                f"job `{self.job_name}`: a blob's value was read in its body. {NO_VALUES_YET}"
+                f"job `{self.job_name}`: a blob's value was read in its body. {NO_VALUES}"
             ) from error
         if self.placement is not None:
             self.default_device = self.placement

@@ -6,7 +6,7 @@ from typing import Any, SupportsIndex
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype
-from oneflow.base.flags import refusing_texts
+from oneflow.base.flags import reject_strings
 from oneflow.base.placement import DeviceOrSharding
 from oneflow.functional.creation.options import choose_device, new_shape
 from oneflow.primitives.operators.creation import zeros
@@ -51,7 +51,7 @@ class Parameter(Tensor):
         parameter.requires_grad_(requires_grad and differentiable)
         return parameter
 
-    @refusing_texts
+    @reject_strings
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         # Everything happens in `__new__`.
         pass

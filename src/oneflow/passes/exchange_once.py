@@ -27,7 +27,7 @@ from oneflow.primitives.sharding.signatures import conversion_cost
 from oneflow.program.ir import Instruction, Program
 
 # Parts of a float16 may have a sum that it holds, and sums on one device that it does not.
-_SUMMED = (bfloat16, float32, float64, complex64, complex128)
+_REDUCED_DTYPES = (bfloat16, float32, float64, complex64, complex128)
 
 
 def exchange_once(program: Program) -> Program:
@@ -91,7 +91,7 @@ class _Merging:
         if (
             first.operation.in_specs != conversion.in_specs
             or conversion.out_specs != (result,)
-            or result.dtype not in _SUMMED
+            or result.dtype not in _REDUCED_DTYPES
             or shard_bytes(source) > shard_bytes(result)
         ):
             return False

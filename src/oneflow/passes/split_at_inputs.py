@@ -60,15 +60,15 @@ def _with_numbers(
     count = len(program.inputs)
     scalars = range(count, count + len(program.scalars))
     new = {old: number for number, old in enumerate((*inputs, *scalars))}
-    renumbered = []
+    remapped = []
     for instruction in instructions:
         operands = tuple([new[number] for number in instruction.operands])
         results = range(len(new), len(new) + len(instruction.results))
         new.update(zip(instruction.results, results, strict=True))
-        renumbered.append(Instruction(instruction.operation, operands, results, instruction.scope))
+        remapped.append(Instruction(instruction.operation, operands, results, instruction.scope))
     return Program(
         tuple([specs[number] for number in inputs]),
         program.scalars,
-        tuple(renumbered),
+        tuple(remapped),
         tuple([new[number] for number in outputs]),
     )

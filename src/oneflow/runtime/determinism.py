@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from oneflow.base.environment import EAGER
-from oneflow.base.flags import refusing_texts
+from oneflow.base.flags import reject_strings
 from oneflow.runtime.eager_settings import SETTINGS
 
 _XLA_FLAG = "--xla_gpu_deterministic_ops=true"
@@ -20,7 +20,7 @@ class _Determinism:
 _determinism = _Determinism()
 
 
-@refusing_texts
+@reject_strings
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Make the same program give the same bits every time it runs, from its first step on.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, int64
-from oneflow.base.flags import refusing_texts
+from oneflow.base.flags import reject_strings
 from oneflow.base.layout import Layout
 from oneflow.base.shape import Size
 from oneflow.functional.creation.factory_functions import arange, zeros
@@ -319,7 +319,7 @@ def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> SparseTensor:
     return to_sparse(self, layout=Layout.sparse_csc, dense_dim=dense_dim)
 
 
-@refusing_texts
+@reject_strings
 def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool = True) -> Tensor:
     """Return a tensor with all elements; of a dense tensor itself.
 

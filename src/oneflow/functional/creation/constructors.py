@@ -7,7 +7,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype, set_default_dtype
-from oneflow.base.flags import refusing_texts
+from oneflow.base.flags import reject_strings
 from oneflow.base.layout import Layout
 from oneflow.base.placement import Placement, parse_device
 from oneflow.base.sbp import SbpLike
@@ -298,7 +298,7 @@ def new_full(
     return full(size, fill_value, **options, requires_grad=requires_grad)
 
 
-@refusing_texts
+@reject_strings
 def new_tensor(
     self: Tensor,
     data: Any,

@@ -8,7 +8,7 @@ from typing import Any, overload
 from oneflow.base import dtype as dt
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType
-from oneflow.base.flags import refusing_texts
+from oneflow.base.flags import reject_strings
 from oneflow.base.keyword_aliases import keyword_aliases, self_by_name
 from oneflow.base.layout import require_memory_format
 from oneflow.base.placement import Placement, Sharding, parse_device
@@ -268,7 +268,7 @@ _TYPE_NAMES = {dtype: name for name, dtype in TENSOR_TYPES.items()}
 def type_(self: Tensor, dtype: None = None) -> str: ...
 @overload
 def type_(self: Tensor, dtype: DType | type | str, non_blocking: bool = False) -> Tensor: ...
-@refusing_texts
+@reject_strings
 def type_(self: Tensor, dtype: DType | type | str | None = None, non_blocking: bool = False) -> Any:
     """This tensor with another dtype.
 
@@ -361,7 +361,7 @@ def contiguous_(self: Tensor) -> Tensor:
     return self
 
 
-@refusing_texts
+@reject_strings
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Write `other` (tensor, array or number) into this tensor.
 

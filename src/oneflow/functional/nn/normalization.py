@@ -83,7 +83,7 @@ def batch_norm(
         statistics = [shaped(statistic, shape) for statistic in (running_mean, running_var)]
         return call(p.normalize_fixed, input, *statistics, scale, shift, eps)
     count = input.numel() // max(channels, 1)
-    _check_several_values(count, input.shape)
+    _check_multiple_values(count, input.shape)
     if not count:  # no statistics, so that the running ones stay
         return call(p.normalize_fixed, input, 0.0, 1.0, scale, shift, eps)
     dims = (0, *range(2, input.ndim))
@@ -93,7 +93,7 @@ def batch_norm(
     return call(p.normalize, input, mean, variance, scale, shift, eps, dims=dims)
 
 
-def _check_several_values(count: int, shape: Sequence[int]) -> None:
+def _check_multiple_values(count: int, shape: Sequence[int]) -> None:
     """Refuse one value per channel, which would be 0 when normalised; none at all will do."""
     if count == 1:
         raise ValueError(
@@ -244,7 +244,7 @@ def group_norm(
                 f"{name} of shape {list(part.shape)} and input of shape {list(input.shape)}"
             )
     members = channels // num_groups
-    _check_several_values(batch * members * math.prod(spatial), input.shape)
+    _check_multiple_values(batch * members * math.prod(spatial), input.shape)
     dims = tuple(range(2, 3 + len(spatial)))
     grouped = shaped(input, (batch, num_groups, members, *spatial))
     scale, shift = affine(weight, bias, (1, num_groups, members, *[1] * len(spatial)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.base.dtype import bool_
-from oneflow.base.flags import refusing_texts
+from oneflow.base.flags import reject_strings
 from oneflow.base.shape import as_integer, wrap_dim, wrap_dims
 from oneflow.functional.creation.options import sizes_of
 from oneflow.functional.registry import attach_inplace_form, function
@@ -375,7 +375,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag_embed(input.reshape(-1), offset)
 
 
-@refusing_texts
+@reject_strings
 def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
     """Write a number on the main diagonal.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oneflow.base.flags import refusing_texts
+from oneflow.base.flags import reject_strings
 from oneflow.functional.nn import elementwise_loss as functional
 from oneflow.nn.modules.loss import _Loss, _WeightedLoss
 from oneflow.tensor.tensor import Tensor
@@ -204,7 +204,7 @@ class KLDivLoss(_Loss):
         0.0
     """
 
-    @refusing_texts
+    @reject_strings
     def __init__(self, reduction: str = "mean", log_target: bool = False) -> None:
         super().__init__(reduction)
         self.log_target = log_target

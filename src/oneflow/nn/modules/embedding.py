@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
-from oneflow.base.flags import refusing_texts
+from oneflow.base.flags import reject_strings
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.nn import embedding as functional
 from oneflow.module.module import Module
@@ -134,7 +134,7 @@ class Embedding(_Table):
         oneflow.Size([2, 2, 3])
     """
 
-    @refusing_texts
+    @reject_strings
     def __init__(
         self,
         num_embeddings: int,
@@ -233,7 +233,7 @@ class EmbeddingBag(_Table):
         oneflow.Size([2, 3])
     """
 
-    @refusing_texts
+    @reject_strings
     def __init__(
         self,
         num_embeddings: int,

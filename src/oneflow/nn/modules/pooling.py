@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from oneflow.base.flags import refusing_texts
+from oneflow.base.flags import reject_strings
 from oneflow.base.sizes import IntOrInts
 from oneflow.functional.nn import norm_pooling, pooling, unpool
 from oneflow.functional.nn.spatial import per_dimension
@@ -27,7 +27,7 @@ class _MaxPool(Module):
 
     _count: int
 
-    @refusing_texts
+    @reject_strings
     def __init__(
         self,
         kernel_size: IntOrInts,
@@ -223,7 +223,7 @@ class _AvgPool(Module):
 
     divisor_override: int | None = None
 
-    @refusing_texts
+    @reject_strings
     def __init__(
         self,
         kernel_size: IntOrInts,
@@ -282,7 +282,7 @@ class AvgPool1d(_AvgPool):
 
     _count = 1
 
-    @refusing_texts
+    @reject_strings
     def __init__(
         self,
         kernel_size: IntOrInts,
@@ -349,7 +349,7 @@ class _LPPool(Module):
 
     _count: int
 
-    @refusing_texts
+    @reject_strings
     def __init__(
         self,
         norm_type: float,

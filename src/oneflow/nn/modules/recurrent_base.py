@@ -8,7 +8,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
-from oneflow.base.flags import refusing_texts
+from oneflow.base.flags import reject_strings
 from oneflow.functional.nn.rnn import GATE_COUNT, States, Weights, run_layers, zero_states
 from oneflow.module.module import Module
 from oneflow.module.parameter import new_parameter
@@ -44,7 +44,7 @@ class RNNBase(Module):
         (True, 'GRU')
     """
 
-    @refusing_texts
+    @reject_strings
     def __init__(
         self,
         mode: str,

@@ -33,7 +33,7 @@ from oneflow.primitives.operators.attention_blocks import (
 )
 from oneflow.primitives.operators.attention_kernels import CudnnKernel, SplashKernel
 from oneflow.primitives.operators.attention_written import (
-    is_unseen,
+    is_masked,
     written_gradients,
     written_result,
 )
@@ -147,15 +147,15 @@ def backward(form: AttentionForm):
         grad_lse = rest[-1] if lse_gradient else None
         mask = rest[0] if len(rest) > lse_gradient else None
         if not grouped:
-            unseen = is_unseen(lse) if written else None
-            if unseen is not None:
-                g, result = (jnp.where(unseen, 0, x).astype(x.dtype) for x in (g, result))
+            masked = is_masked(lse) if written else None
+            if masked is not None:
+                g, result = (jnp.where(masked, 0, x).astype(x.dtype) for x in (g, result))
             operands = (g, grad_lse, q, k, v, numbers, result, lse, mask, flags, shard)
             grads = attention_gradients(form, *operands)
-            if unseen is None:
+            if masked is None:
                 return grads
             first = 0 if shard is None else shard.offsets[-2]
-            return written_gradients(grads, unseen, mask, causal, first)
+            return written_gradients(grads, masked, mask, causal, first)
         groups = k.shape[-3]
         grad_rows, rows = (
             None if x is None else _by_group(x[..., None], groups)[..., 0] for x in (grad_lse, lse)

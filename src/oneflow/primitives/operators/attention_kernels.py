@@ -26,7 +26,7 @@ _HALF = (jnp.bfloat16, jnp.float16)
 # A score as low as this has no weight beside any other.
 LOWEST = -1e30
 # In place of a logarithm, lets all weights be zeros.
-_UNSEEN = 1e30
+_MASKED_LSE = 1e30
 # Blocks of keys up to which one kernel computes all gradients on a TPU.
 _MAX_FUSED = 4
 # Numbers of a table of blocks in a TPU's memory of scalars, which has whole tiles.
@@ -425,7 +425,7 @@ def kernel_backward(
     if seen is not None:
         if sizes.fill > -math.inf:
             of_mean = jnp.where(seen, 0, g).sum(-2, keepdims=True, dtype=jnp.float32) / sizes.keys
-        g, lse = jnp.where(seen, g, 0).astype(g.dtype), jnp.where(seen[..., 0], lse, _UNSEEN)
+        g, lse = jnp.where(seen, g, 0).astype(g.dtype), jnp.where(seen[..., 0], lse, _MASKED_LSE)
     # The kernel's forward pass is not run again: its results are replaced by those kept.
     residuals = _residuals(kernel, sizes, scale, operands)
     residuals.leaves[residuals.result] = kernel.to_kernel(result, sizes)

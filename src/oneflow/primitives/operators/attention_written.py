@@ -11,7 +11,7 @@ from typing import Any
 import jax.numpy as jnp
 
 
-def is_unseen(lse: Any) -> Any:
+def is_masked(lse: Any) -> Any:
     """The queries whose scores are all ``-inf``, as a column."""
     return jnp.isneginf(lse)[..., None]
 
@@ -20,29 +20,29 @@ def written_result(result: Any, lse: Any, values: Any, causal: bool) -> tuple[An
     """The result with NaN for queries that see no key, and where hidden values are not finite."""
     if causal:
         result = result + jnp.sum(values * 0, -2, keepdims=True)
-    return jnp.where(is_unseen(lse), jnp.nan, result).astype(result.dtype), lse
+    return jnp.where(is_masked(lse), jnp.nan, result).astype(result.dtype), lse
 
 
-def written_gradients(gradients: tuple, unseen: Any, mask: Any, causal: bool, first: Any) -> tuple:
-    """The gradients of queries, keys and values when weights of `unseen` queries are NaN.
+def written_gradients(gradients: tuple, masked: Any, mask: Any, causal: bool, first: Any) -> tuple:
+    """The gradients of queries, keys and values when weights of `masked` queries are NaN.
 
     A mask of truth values is a choice, which stops the gradients of the scores that it hides, and
     so is the causal one.
 
     Args:
         gradients: with zeros for queries that see no key.
-        unseen: these queries.
+        masked: these queries.
         mask: the mask, or None.
         causal: whether a query sees the keys up to its own position only.
         first: the position of the first query.
     """
     dq, dk, dv, *others = gradients
-    any_unseen = jnp.any(unseen, -2, keepdims=True)
-    dv = jnp.where(any_unseen, jnp.nan, dv).astype(dv.dtype)
+    any_masked = jnp.any(masked, -2, keepdims=True)
+    dv = jnp.where(any_masked, jnp.nan, dv).astype(dv.dtype)
     if mask is None or mask.dtype != bool:
-        dq = jnp.where(unseen, jnp.nan, dq).astype(dq.dtype)
+        dq = jnp.where(masked, jnp.nan, dq).astype(dq.dtype)
         if causal:
             rows, keys = jnp.arange(dq.shape[-2])[:, None] + first, jnp.arange(dk.shape[-2])
-            any_unseen = jnp.any(unseen & (keys <= rows), -2)[..., None]
-        dk = jnp.where(any_unseen, jnp.nan, dk).astype(dk.dtype)
+            any_masked = jnp.any(masked & (keys <= rows), -2)[..., None]
+        dk = jnp.where(any_masked, jnp.nan, dk).astype(dk.dtype)
     return (dq, dk, dv, *others)

@@ -23,25 +23,25 @@ from oneflow.primitives.operators.cpu_kernel import in_one_kernel, register
 
 # Numbers of keys from which on two passes are quicker than C++'s sort, and up to which they are so
 # by far.
-_FEWEST, _MOST = 2**12, 2**20
+_MIN_KEYS, _MAX_KEYS = 2**12, 2**20
 
 
 @in_x64
 def _sorted_on_cpu(keys: jax.Array) -> jax.Array:
     """The keys in order."""
-    if not _FEWEST <= keys.shape[0] <= _MOST:
+    if not _MIN_KEYS <= keys.shape[0] <= _MAX_KEYS:
         return lax.sort(keys)
-    return in_one_kernel(_sorted_by_two_digits, keys)
+    return in_one_kernel(_radix_sorted, keys)
 
 
-def _sorted_by_two_digits(keys: jax.Array) -> jax.Array:
+def _radix_sorted(keys: jax.Array) -> jax.Array:
     size = keys.shape[0]
     # One to four buckets for a key. More than 1,024 places at which a pass writes are slow: 11 bits
     # take 37 ms for a million keys.
     bits = size.bit_length() // 2 + 1 if size < 2**18 else 10
     for shift in (64 - 2 * bits, 64 - bits):
-        keys = _sorted_by_digit(keys, shift, bits)
-    return _sorted_by_swaps(keys)
+        keys = _counting_sorted(keys, shift, bits)
+    return _insertion_sorted(keys)
 
 
 def _at(x: jax.Array, index: jax.Array) -> jax.Array:
@@ -52,7 +52,7 @@ def _put(x: jax.Array, values: jax.Array, index: jax.Array) -> jax.Array:
     return lax.dynamic_update_slice(x, values, (index,))
 
 
-def _sorted_by_digit(keys: jax.Array, shift: int, bits: int) -> jax.Array:
+def _counting_sorted(keys: jax.Array, shift: int, bits: int) -> jax.Array:
     """The keys in the order of some of their bits; equal ones stay as they were."""
 
     def digit_of(key: jax.Array) -> jax.Array:
@@ -60,17 +60,17 @@ def _sorted_by_digit(keys: jax.Array, shift: int, bits: int) -> jax.Array:
 
     size, digits = keys.shape[0], digit_of(keys)
 
-    def count(turn: jax.Array, counts: jax.Array) -> jax.Array:
-        digit = digits[turn]
+    def count(step: jax.Array, counts: jax.Array) -> jax.Array:
+        digit = digits[step]
         return _put(counts, _at(counts, digit) + 1, digit)
 
-    def add_to_next(turn: jax.Array, counts: jax.Array) -> jax.Array:
-        pair = lax.dynamic_slice(counts, (turn,), (2,))
-        return _put(counts, jnp.stack([pair[0], pair[0] + pair[1]]), turn)
+    def add_to_next(step: jax.Array, counts: jax.Array) -> jax.Array:
+        pair = lax.dynamic_slice(counts, (step,), (2,))
+        return _put(counts, jnp.stack([pair[0], pair[0] + pair[1]]), step)
 
-    def place(turn: jax.Array, carry: Any) -> Any:
+    def place(step: jax.Array, carry: Any) -> Any:
         ordered, ends = carry
-        index = size - 1 - turn
+        index = size - 1 - step
         digit, key = digits[index], _at(keys, index)
         ends = _put(ends, _at(ends, digit) - 1, digit)
         # The digit is computed anew: XLA would see that the number that has just been written is
@@ -83,7 +83,7 @@ def _sorted_by_digit(keys: jax.Array, shift: int, bits: int) -> jax.Array:
     return loops.fori_loop(0, size, place, (jnp.zeros_like(keys), ends))[0]
 
 
-def _sorted_by_swaps(keys: jax.Array) -> jax.Array:
+def _insertion_sorted(keys: jax.Array) -> jax.Array:
     """The keys in order: each goes down past larger ones; there should be few."""
 
     def is_below_smaller(carry: Any) -> jax.Array:
@@ -95,8 +95,8 @@ def _sorted_by_swaps(keys: jax.Array) -> jax.Array:
         pair = lax.dynamic_slice(keys, (index - 1,), (2,))
         return _put(keys, pair[::-1], index - 1), index - 1
 
-    def insert(turn: jax.Array, keys: jax.Array) -> jax.Array:
-        return loops.while_loop(is_below_smaller, swap, (keys, turn))[0]
+    def insert(step: jax.Array, keys: jax.Array) -> jax.Array:
+        return loops.while_loop(is_below_smaller, swap, (keys, step))[0]
 
     return loops.fori_loop(1, keys.shape[0], insert, keys)
 

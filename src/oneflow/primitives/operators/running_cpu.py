@@ -23,20 +23,20 @@ from jax import lax
 from oneflow.primitives.operators import loops
 from oneflow.primitives.operators.cpu_kernel import in_one_kernel
 
-# Neighbours from which on they are a block by themselves, and up to which the loop is the quickest
-# form: several threads share longer ones.
-_MIN_NEIGHBOURS, _MAX_NEIGHBOURS = 16, 2**14
+# Inner sizes from which on a row is a block by itself, and up to which the loop is the quickest
+# form: several threads share longer rows.
+_MIN_INNER_SIZE, _MAX_INNER_SIZE = 16, 2**14
 # Rows of a block. Rows whose distance is a multiple of a KiB lie in few sets of the first cache:
 # 256 x 1,024 sums take 0.37 ms in blocks of 8 and 0.92 in blocks of 16, 500 x 500 0.44 and 0.22.
-_ROWS, _ROWS_IN_FEW_SETS, _FEW_SETS = 16, 8, 1024
+_ROWS, _ROWS_AT_STRIDE, _CACHE_STRIDE = 16, 8, 1024
 
 
 def can_scan(x: jax.Array, axis: int) -> bool:
     """Return whether `scan_blocks` is for an array."""
-    return x.size > 0 and x.shape[axis] > 1 and _neighbours(x, axis) <= _MAX_NEIGHBOURS
+    return x.size > 0 and x.shape[axis] > 1 and _inner_size(x, axis) <= _MAX_INNER_SIZE
 
 
-def _neighbours(x: jax.Array, axis: int) -> int:
+def _inner_size(x: jax.Array, axis: int) -> int:
     """The distance of elements along an axis."""
     return math.prod(x.shape[axis + 1 :])
 
@@ -64,17 +64,17 @@ def scan_blocks(
     Returns:
         Array of the shape of `x`.
     """
-    neighbours, length = _neighbours(x, axis), x.shape[axis]
-    if neighbours < _MIN_NEIGHBOURS and axis != x.ndim - 1:
+    inner_size, length = _inner_size(x, axis), x.shape[axis]
+    if inner_size < _MIN_INNER_SIZE and axis != x.ndim - 1:
         last = jnp.moveaxis(x, axis, -1)
         results = scan_blocks(step, start, last, x.ndim - 1, dtype, reverse=reverse)
         return jnp.moveaxis(results, -1, axis)
-    rows = x.reshape(-1, length, neighbours).astype(_dtype_in_kernel(x.dtype))
-    if neighbours > 1:
+    rows = x.reshape(-1, length, inner_size).astype(_dtype_in_kernel(x.dtype))
+    if inner_size > 1:
         height = 1
     else:
-        is_in_few_sets = length * rows.dtype.itemsize % _FEW_SETS == 0
-        height = min(_ROWS_IN_FEW_SETS if is_in_few_sets else _ROWS, rows.shape[0])
+        is_at_stride = length * rows.dtype.itemsize % _CACHE_STRIDE == 0
+        height = min(_ROWS_AT_STRIDE if is_at_stride else _ROWS, rows.shape[0])
 
     def scan(rows: jax.Array) -> jax.Array:
         return _scan_in_blocks(step, start, rows, height, _dtype_in_kernel(dtype), reverse)

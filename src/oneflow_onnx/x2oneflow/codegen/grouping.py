@@ -8,9 +8,9 @@ from oneflow_onnx.x2oneflow.codegen.lines import Line
 from oneflow_onnx.x2oneflow.codegen.structure import Body, Item, Part
 
 # Statements of one `forward`.
-_LONGEST_BODY = 24
-_SHORTEST_PART = 6
-_SHORTEST_BLOCK = 3
+_MAX_BODY = 24
+_MIN_PART = 6
+_MIN_BLOCK = 3
 # Values that a block may take and return, in all.
 _MOST_VALUES = 8
 
@@ -18,7 +18,7 @@ _MOST_VALUES = 8
 def grouped(items: Sequence[Item], inputs: Sequence[str], outputs: Sequence[str]) -> Body:
     """Return a body in which repeated blocks, and parts of the rest, are modules."""
     statements = _with_blocks(list(items), set(outputs))
-    while len(statements) > _LONGEST_BODY:
+    while len(statements) > _MAX_BODY:
         statements = _with_parts(statements, set(outputs))
     return Body(statements, inputs, outputs)
 
@@ -62,7 +62,7 @@ def _best_repeat(items: list[Item], outputs: set[str]) -> tuple[int, int, int] |
     # Parts repeat inside of what repeats, not by themselves.
     keys = [item.template if isinstance(item, Line) else item for item in items]
     candidates: list[tuple[int, int, int, int]] = []
-    for period in range(_SHORTEST_BLOCK, len(items) // 2 + 1):
+    for period in range(_MIN_BLOCK, len(items) // 2 + 1):
         run = 0
         for index in range(len(items) - period + 1):
             if index + period < len(items) and keys[index] == keys[index + period]:
@@ -120,7 +120,7 @@ def _with_parts(items: list[Item], outputs: set[str]) -> list[Item]:
     while start < len(items):
         end = _best_cut(items, outputs, start)
         segment = items[start:end]
-        if len(segment) < _SHORTEST_PART:
+        if len(segment) < _MIN_PART:
             segments += segment
         else:
             read_later = _reads(items[end:]) | outputs
@@ -131,9 +131,9 @@ def _with_parts(items: list[Item], outputs: set[str]) -> list[Item]:
 
 def _best_cut(items: list[Item], outputs: set[str], start: int) -> int:
     """Return where to end the piece that begins at `start`."""
-    if len(items) - start <= _LONGEST_BODY:
+    if len(items) - start <= _MAX_BODY:
         return len(items)
-    ends = range(start + _SHORTEST_PART, start + _LONGEST_BODY + 1)
+    ends = range(start + _MIN_PART, start + _MAX_BODY + 1)
 
     def num_shared(end: int) -> tuple[int, int]:
         computed = {name for item in items[start:end] for name in item.outputs}
