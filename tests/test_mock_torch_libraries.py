@@ -142,10 +142,72 @@ def test_what_data_parallel_modules_cannot_do_is_refused(name):
         kind(flow.nn.Linear(2, 2), **{name: object()})
 
 
-def test_functions_that_exchange_gradients_are_refused():
-    parallel = in_place_of("torch.nn.parallel").DistributedDataParallel(flow.nn.Linear(2, 2))
-    with pytest.raises(NotImplementedError, match=r"`register_comm_hook`.*; use `no_sync\(\)`"):
-        parallel.register_comm_hook(None, lambda state, bucket: bucket)
+def hook_with_annotations(bucket, returned):
+    def hook(state, bucket):
+        return bucket
+
+    hook.__annotations__ = {"bucket": bucket, "return": returned}
+    return hook
+
+
+def test_functions_that_exchange_gradients_are_checked():
+    t, parallel = in_place_of("torch"), in_place_of("torch.nn.parallel").DistributedDataParallel
+    future_of_tensor = in_place_of("torch.futures").Future[t.Tensor]
+    model = parallel(flow.nn.Linear(2, 2))
+    with pytest.raises(TypeError, match="must be callable"):
+        model.register_comm_hook(None, 1)
+    with pytest.raises(ValueError, match=r"bucket annotation should be dist\.GradBucket"):
+        model.register_comm_hook(None, hook_with_annotations(int, future_of_tensor))
+    with pytest.raises(ValueError, match="return annotation should be"):
+        model.register_comm_hook(None, hook_with_annotations(t.distributed.GradBucket, int))
+    hook = hook_with_annotations(t.distributed.GradBucket, future_of_tensor)
+    model.register_comm_hook(None, hook)
+    with pytest.raises(RuntimeError, match="can only be called once"):
+        model.register_comm_hook(None, hook)
+
+
+@pytest.mark.parametrize(
+    ("exchange", "error"),
+    [
+        (lambda buffer: buffer, "must return a Future, got Tensor"),
+        (lambda buffer: future_of([buffer]), "must hold one tensor, got list"),
+        (lambda buffer: future_of(buffer[1:]), "returned 5 elements for a bucket of 6"),
+        (lambda buffer: future_of(buffer).then(lambda future: 1 // 0), "ZeroDivisionError"),
+    ],
+)
+def test_gradients_stay_where_their_exchange_fails(exchange, error):
+    model = in_place_of("torch.nn.parallel").DistributedDataParallel(flow.nn.Linear(2, 2))
+    model.register_comm_hook(None, lambda state, bucket: exchange(bucket.buffer()))
+    with pytest.raises((TypeError, RuntimeError), match=error):
+        model(flow.ones(1, 2)).sum().backward()
+    assert model.module.weight.grad.tolist() == [[1, 1], [1, 1]]
+
+
+def future_of(result):
+    future = in_place_of("torch.futures").Future()
+    future.set_result(result)
+    return future
+
+
+@pytest.mark.parametrize("name", ["powerSGD_hook", "batched_powerSGD_hook"])
+@pytest.mark.parametrize(("rank", "epsilon"), [(1, 0), (2, 0), (2, 1e-8)])
+def test_what_factors_lack_is_added_in_the_next_step(name, rank, epsilon):
+    """The mean of many steps is that of the gradients, though each step's is of low rank."""
+    hooks = in_place_of("torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook")
+    bucket_of = in_place_of("torch.distributed").GradBucket
+    state = hooks.PowerSGDState(
+        None, rank, start_powerSGD_iter=2, orthogonalization_epsilon=epsilon
+    )
+    weight, total = flow.zeros(12, 12), flow.zeros(144)
+    gradient = flow.randn(144, generator=flow.Generator().manual_seed(0))
+    for step in range(200):
+        bucket = bucket_of(0, gradient.clone(), [weight], True)
+        mean = getattr(hooks, name)(state, bucket).wait()
+        if step >= 2:
+            assert np.linalg.matrix_rank(mean.view(12, 12).numpy(), tol=1e-4) == rank
+        total += mean
+    assert (total / 200 - gradient).norm() < 0.1 * gradient.norm()
+    assert state.compression_stats() == (144 / (24 * rank), 198 * 144, 198 * 24 * rank)
 
 
 PROGRAM = """

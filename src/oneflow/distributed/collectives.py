@@ -419,7 +419,7 @@ def _run_into(
     results = run_on_values(function, values_of(tensors), group_ranks(group), **attributes)
     for target, result in zip(targets, results, strict=bool(targets)):
         _write(target, result)
-    return work_of(results) if async_op else None
+    return work_of(results, targets) if async_op else None
 
 
 def _reduction(op: Any, tensor: Tensor) -> dict[str, ReduceOp]:

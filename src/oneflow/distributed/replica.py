@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
@@ -17,6 +17,7 @@ from oneflow.differentiation.grad_mode import MODE, no_grad
 from oneflow.distributed.buckets import make_buckets
 from oneflow.distributed.collectives import broadcast_tensors
 from oneflow.distributed.device_group import run_on_values
+from oneflow.distributed.grad_bucket import CommHook, run_comm_hook
 from oneflow.distributed.groups import ProcessGroup, group_ranks
 from oneflow.distributed.joining import Join, Joinable, JoinHook
 from oneflow.distributed.spmd_collectives import average
@@ -62,6 +63,7 @@ class Replica(Joinable):
         ranks: the ranks of the processes.
         is_averaging: whether gradients of the forward passes to come will be averaged.
         joinable: the object that joined processes know this one by.
+        comm_hook: the function that exchanges gradients in place of the mean, if there is one.
 
     Raises:
         ValueError: a parameter is global.
@@ -89,6 +91,7 @@ class Replica(Joinable):
         self.ranks = group_ranks(group)
         self.is_averaging = True
         self.joinable: Joinable = self
+        self.comm_hook: CommHook | None = None
         self._buffers = _Buffers(module, ignored)
         self._bucket_size = bucket_size
         self._group = group
@@ -154,7 +157,7 @@ class Replica(Joinable):
         averages = self.is_averaging and MODE.enabled
         self._takes_buffers = averages
         self._watches_parameters = False
-        if not averages or self.is_single_process:
+        if not averages or (self.is_single_process and self.comm_hook is None):
             return
         tensors = list(tensors_in(output))
         results = [tensor for tensor in tensors if tensor is not None and tensor.requires_grad]
@@ -192,13 +195,40 @@ class Replica(Joinable):
             return
         with no_grad():
             present = [_presence(bucket) for bucket in buckets]
+            # A function of the user may fail, and then the gradients stay as they are.
+            values_of = _take_gradients if self.comm_hook is None else _gradients
+            results = self._exchange(buckets, values_of, map(self._presence_value, present))
+            for bucket, presence, (*means, shares) in zip(buckets, present, results, strict=True):
+                self._put_gradients(bucket, presence, means, shares)
+
+    def _exchange(
+        self,
+        buckets: Sequence[Sequence[Tensor]],
+        values_of: Callable[[Sequence[Tensor]], list[Value]],
+        shares: Iterable[Value],
+    ) -> list[list[Value]]:
+        """Return the means over the processes.
+
+        Args:
+            buckets: the parameters of each vector that is sent.
+            values_of: returns the values that this process sends for those of a bucket.
+            shares: for each bucket 1 for each gradient that this process has, and 0 for others.
+
+        Returns:
+            For each bucket the means, and that of the shares.
+        """
+        if self.comm_hook is None:
             vectors = [
-                pack_bucket(*_take_gradients(bucket), self._presence_value(presence))
-                for bucket, presence in zip(buckets, present, strict=True)
+                pack_bucket(*values_of(bucket), share)
+                for bucket, share in zip(buckets, shares, strict=True)
             ]
-            results = run_on_values(average, vectors, self.ranks)
-            for bucket, presence, vector in zip(buckets, present, results, strict=True):
-                self._put_gradients(bucket, presence, vector)
+            shapes = [(*_shapes(bucket), (len(bucket),)) for bucket in buckets]
+            return _unpack_all(run_on_values(average, vectors, self.ranks), shapes)
+        buffers = [wrap(pack_bucket(*values_of(bucket))) for bucket in buckets]
+        vectors = list(map(unwrap, run_comm_hook(self.comm_hook, buffers, buckets)))
+        mean_shares = run_on_values(average, list(shares), self.ranks)
+        results = _unpack_all(vectors, [_shapes(bucket) for bucket in buckets])
+        return [[*means, share] for means, share in zip(results, mean_shares, strict=True)]
 
     def _buckets(self) -> list[list[Tensor]]:
         trained = [parameter for parameter in self.parameters if parameter.requires_grad]
@@ -213,10 +243,10 @@ class Replica(Joinable):
             self._known_presence[presence] = value
         return value
 
-    def _put_gradients(self, bucket: Sequence[Tensor], presence: Presence, vector: Value) -> None:
+    def _put_gradients(
+        self, bucket: Sequence[Tensor], presence: Presence, means: Sequence[Value], shares: Value
+    ) -> None:
         """Give parameters the means that some process has had a part in."""
-        shapes = (*[tuple(parameter.shape) for parameter in bucket], (len(bucket),))
-        *means, shares = unpack_bucket(vector, shapes=shapes)
         flags = presence[0]
         # Only a process that lacks a gradient must wait to see whether others have one.
         has_mean = flags if all(flags) else np.asarray(shares.read()) != 0
@@ -271,8 +301,7 @@ class Replica(Joinable):
         buckets = self._buckets() if step.averages else []
         if buckets:
             with no_grad():
-                vectors = [pack_bucket(*_no_values(bucket)) for bucket in buckets]
-                run_on_values(average, vectors, self.ranks)
+                self._exchange(buckets, _no_gradients, map(_no_shares, buckets))
 
     def finish_joining(self, is_last: bool) -> None:
         """Take the state of a process that has trained until the end."""
@@ -373,21 +402,45 @@ def _presence(parameters: Sequence[Tensor]) -> Presence:
     )
 
 
+def _gradients(parameters: Sequence[Tensor]) -> list[Value]:
+    """Return the gradients, zeros where there is none."""
+    gradients = [parameter.grad for parameter in parameters]
+    return [
+        _zeros_of(parameter) if gradient is None else unwrap(gradient)
+        for parameter, gradient in zip(parameters, gradients, strict=True)
+    ]
+
+
 def _take_gradients(parameters: Sequence[Tensor]) -> list[Value]:
     """Return the gradients, zeros where there is none, and remove them from the parameters."""
-    values = []
+    values = _gradients(parameters)
     for parameter in parameters:
-        grad = parameter.grad
-        values.append(_zeros_of(parameter) if grad is None else unwrap(grad))
         parameter.grad = None
     return values
 
 
-def _no_values(parameters: Sequence[Tensor]) -> list[Value]:
-    """Return what a process sends that has no gradients."""
+def _no_gradients(parameters: Sequence[Tensor]) -> list[Value]:
+    """Return the gradients that a process without data sends."""
+    return [_zeros_of(parameter) for parameter in parameters]
+
+
+def _no_shares(parameters: Sequence[Tensor]) -> Value:
+    """Return the shares in the means of a process without data."""
     first = parameters[0]
-    flags = zeros(shape=(len(parameters),), dtype=first.dtype, device=first.device)
-    return [*map(_zeros_of, parameters), flags]
+    return zeros(shape=(len(parameters),), dtype=first.dtype, device=first.device)
+
+
+def _shapes(parameters: Sequence[Tensor]) -> tuple[tuple[int, ...], ...]:
+    return tuple([tuple(parameter.shape) for parameter in parameters])
+
+
+def _unpack_all(
+    vectors: Sequence[Value], shapes: Sequence[tuple[tuple[int, ...], ...]]
+) -> list[list[Value]]:
+    """Return the parts of vectors, of these shapes each."""
+    return [
+        list(unpack_bucket(vector, shapes=own)) for vector, own in zip(vectors, shapes, strict=True)
+    ]
 
 
 def _zeros_of(tensor: Tensor) -> Value:

@@ -69,7 +69,7 @@ def all_to_all_single(
         values = run_on_values(spmd.all_to_all, [unwrap(part) for part in parts], ranks)
         chunks = [wrap(value)[:size] for value, size in zip(values, output_sizes, strict=True)]
         write(output, unwrap(cat(chunks)))
-    return work_of(values) if async_op else None
+    return work_of(values, [output]) if async_op else None
 
 
 def _split_sizes(name: str, tensor: Tensor, sizes: Sequence[int] | None, count: int) -> list[int]:

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 
 import jax
 
+from oneflow.distributed.future import Future
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
+from oneflow.tensor.tensor import Tensor
 
 
 class Work:
@@ -17,6 +19,8 @@ class Work:
     Args:
         finish: waits until it is complete; is called once.
         is_ready: returns whether it is.
+        tensors: the tensors that get its results, which may be read at once, for reading waits.
+            None: of a message.
 
     Example:
         >>> import oneflow as flow
@@ -32,8 +36,9 @@ class Work:
         self,
         finish: Callable[[datetime.timedelta | None], None],
         is_ready: Callable[[], bool],
+        tensors: Sequence[Tensor] | None = None,
     ) -> None:
-        self._finish, self._is_ready = finish, is_ready
+        self._finish, self._is_ready, self._tensors = finish, is_ready, tensors
         self._completed = False
 
     def wait(self, timeout: datetime.timedelta | None = None) -> bool:
@@ -55,12 +60,35 @@ class Work:
         """Return whether `wait` would return at once."""
         return self._completed or self._is_ready()
 
+    def get_future(self) -> Future[list[Tensor]]:
+        """Return the tensors that get the results, as the result of a future.
 
-def work_of(values: Sequence[Value]) -> Work:
-    """Return the handle of a collective operation with these results."""
+        A message is waited for first.
+
+        Example:
+            >>> import oneflow as flow
+            >>> x = flow.ones(2)
+            >>> future = flow.distributed.all_reduce(x, async_op=True).get_future()
+            >>> future.then(lambda done: done.value()[0] is x).wait()
+            True
+        """
+        if self._tensors is None:
+            self.wait()
+        future: Future[list[Tensor]] = Future()
+        future.set_result(list(self._tensors or ()))
+        return future
+
+
+def work_of(values: Sequence[Value], tensors: Sequence[Tensor] = ()) -> Work:
+    """Return the handle of a collective operation with these results.
+
+    Args:
+        values: the results.
+        tensors: the tensors that they were written into.
+    """
     arrays = [read_array(value) for value in values]
 
     def finish(timeout: datetime.timedelta | None) -> None:
         jax.block_until_ready(arrays)
 
-    return Work(finish, lambda: all(array.is_ready() for array in arrays))
+    return Work(finish, lambda: all(array.is_ready() for array in arrays), tensors)

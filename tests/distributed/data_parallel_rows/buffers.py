@@ -90,7 +90,7 @@ def buffers_that_the_forward_pass_changes(t, rank):
     return Training(module, mean_square)
 
 
-def _uneven(t, rank, module=None, by_all=True, options=None):
+def uneven(t, rank, module=None, by_all=True, options=None):
     """The second rank has two batches more."""
 
     def step(model, number, x):
@@ -117,34 +117,34 @@ def _uneven(t, rank, module=None, by_all=True, options=None):
 
 @row
 def uneven_data(t, rank):
-    return _uneven(t, rank)
+    return uneven(t, rank)
 
 
 @row
 def uneven_data_divided_by_the_active(t, rank):
-    return _uneven(t, rank, by_all=False)
+    return uneven(t, rank, by_all=False)
 
 
 @row
 def uneven_data_with_buffers(t, rank):
-    return _uneven(t, rank, _statistics(t, rank).module)
+    return uneven(t, rank, _statistics(t, rank).module)
 
 
 @row
 def uneven_data_with_own_buffers(t, rank):
-    return _uneven(t, rank, _statistics(t, rank).module, options={"broadcast_buffers": False})
+    return uneven(t, rank, _statistics(t, rank).module, options={"broadcast_buffers": False})
 
 
 @row
 def uneven_data_unused_parameters(t, rank):
     module = mlp(t)
     module.never = t.nn.Parameter(t.zeros(2))
-    return _uneven(t, rank, module, options={"find_unused_parameters": True})
+    return uneven(t, rank, module, options={"find_unused_parameters": True})
 
 
 @row
 def uneven_data_accumulated(t, rank):
-    training = _uneven(t, rank)
+    training = uneven(t, rank)
 
     def step(model, number, x):
         with model.join():

@@ -29,6 +29,7 @@ class Training:
         prepare: is called with the parallel module before the first step.
         after_backward: is called with the inner module between the backward pass and the update.
         zero_grad: options of `zero_grad`; None: gradients are never taken away.
+        needs_wrapper: whether the row needs a module around its own, which OneFlow does without.
     """
 
     module: Any
@@ -39,6 +40,7 @@ class Training:
     prepare: Callable[[Any], None] | None = None
     after_backward: Callable[[Any, int], None] | None = None
     zero_grad: dict[str, bool] | None = field(default_factory=lambda: {"set_to_none": True})
+    needs_wrapper: bool = False
 
 
 def row(make: Callable[..., Training]) -> Callable[..., Training]:

@@ -1,5 +1,6 @@
 """Names that ``torch.distributed`` has beside `oneflow.distributed`."""
 
+from oneflow.distributed.grad_bucket import GradBucket as GradBucket
 from oneflow.mock_torch.pytorch.distributed.device_mesh import (
     DeviceMesh as DeviceMesh,
     init_device_mesh as init_device_mesh,

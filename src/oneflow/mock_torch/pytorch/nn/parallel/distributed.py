@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from oneflow import nn
+from oneflow import Tensor, nn
 from oneflow.base.device import Device
+from oneflow.distributed.future import Future
+from oneflow.distributed.grad_bucket import GradBucket
 from oneflow.distributed.groups import ProcessGroup
 from oneflow.distributed.joining import Join, Joinable, JoinHook
 from oneflow.distributed.replica import Replica, buffer_broadcasts
@@ -22,16 +26,34 @@ _ALTERNATIVES = {
     "param_to_hook_all_reduce": "`no_sync()`, and `all_reduce` of this gradient",
     "mixed_precision": "`autocast`, or a module in half precision",
     "device_mesh": "`process_group`",
-    "register_comm_hook": "`no_sync()`, and collectives on the gradients after the backward pass",
 }
 
 
 def _raise_unsupported(name: str, value: Any) -> None:
-    """Refuse an argument, or a method, unless what it is given is None."""
+    """Refuse an argument, unless it is None."""
     if value is not None:
         raise NotImplementedError(
             f"`{name}` of `DistributedDataParallel` does not exist here; use {_ALTERNATIVES[name]}"
         )
+
+
+def _check_annotations(hook: Any) -> None:
+    """Refuse what is no function of a state and a bucket; texts as annotations mean anything."""
+    if not callable(hook):
+        raise TypeError(f"Communication hook must be callable, got {type(hook).__name__}")
+    signature = inspect.signature(hook)
+    for parameter in signature.parameters.values():
+        if parameter.name == "bucket" and not _may_be(parameter.annotation, GradBucket):
+            raise ValueError("Communication hook: bucket annotation should be dist.GradBucket.")
+    if not _may_be(signature.return_annotation, Future[Tensor]):
+        raise ValueError(
+            "Communication hook: return annotation should be torch.futures.Future[torch.Tensor]."
+        )
+
+
+def _may_be(annotation: Any, expected: Any) -> bool:
+    """Return whether an annotation says what is expected, or nothing that can be compared."""
+    return isinstance(annotation, str) or annotation in (inspect.Signature.empty, expected)
 
 
 class DistributedDataParallel(nn.Module, Joinable):
@@ -130,13 +152,41 @@ class DistributedDataParallel(nn.Module, Joinable):
         self._replica.after_forward(self, inputs, output)
         return output
 
-    def register_comm_hook(self, state: object, hook: Callable[..., Any]) -> None:
-        """Refuse a function that would exchange the gradients in place of the mean.
+    def register_comm_hook(
+        self, state: object, hook: Callable[[Any, GradBucket], Future[Tensor]]
+    ) -> None:
+        """Let a function exchange the gradients in place of their mean.
+
+        Args:
+            state: its first argument.
+            hook: gets a `GradBucket` as its second argument, and returns a future of the vector
+                that takes the place of the bucket's. Gradients stay as they are if it fails.
 
         Raises:
-            NotImplementedError: always.
+            TypeError: `hook` cannot be called.
+            ValueError: its annotations say that it takes or returns something else.
+            RuntimeError: there is such a function already.
+
+        Example:
+            >>> from oneflow import mock_torch
+            >>> with mock_torch.enable():
+            ...     import torch
+            >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+            >>> def half(state, bucket):
+            ...     future = torch.futures.Future()
+            ...     future.set_result(bucket.buffer() / 2)
+            ...     return future
+            >>> model.register_comm_hook(None, half)
+            >>> model(torch.ones(1, 2)).sum().backward()
+            >>> model.module.weight.grad
+            tensor([[0.5000, 0.5000]], dtype=oneflow.float32)
         """
-        _raise_unsupported("register_comm_hook", self)
+        _check_annotations(hook)
+        if self._replica.comm_hook is not None:
+            raise RuntimeError(
+                "register_comm_hook or register_builtin_comm_hook can only be called once."
+            )
+        self._replica.comm_hook = functools.partial(hook, state)
 
     @property
     def device(self) -> Device:
