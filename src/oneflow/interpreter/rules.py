@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from oneflow.base.function_table import FunctionTable
+
 # Takes an equation of a jaxpr and returns a function of arrays, which returns an array, or a
 # sequence of arrays for a primitive with several results.
 Rule = Callable[[Any], Callable[..., Any]]
@@ -14,28 +16,12 @@ Rule = Callable[[Any], Callable[..., Any]]
 # The shape, which may have symbolic sizes, and the dtype of an operand or result.
 ArrayType = tuple[tuple[Any, ...], np.dtype]
 
-RULES: dict[str, Rule] = {}
+RULES: FunctionTable[Rule] = FunctionTable("a rule for JAX's primitive")
+rule = RULES.register
 
 
 class UnsupportedEquation(Exception):
     """Raised by rules for equations that NumPy does not compute as XLA does."""
-
-
-def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Decorator: the rule of the primitives with these names.
-
-    Raises:
-        ValueError: one of them has a rule.
-    """
-
-    def register(new_rule: Rule) -> Rule:
-        for name in names:
-            if name in RULES:
-                raise ValueError(f"primitive `{name}` of JAX already has a rule")
-            RULES[name] = new_rule
-        return new_rule
-
-    return register
 
 
 def register_functions(functions: dict[str, Callable]) -> None:

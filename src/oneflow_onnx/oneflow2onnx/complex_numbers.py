@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from oneflow.base.dtype import DType, dtype_named
+from oneflow.base.function_table import FunctionTable
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.sharding.linearity import linear_operands
@@ -30,19 +31,10 @@ ComplexLowering = Callable[[GraphBuilder, Call, Sequence[bool]], "Ref | Sequence
 # Writes a call of real numbers, given with its operations.
 RealLowering = Callable[[Call, Sequence[Operation]], "list[Ref | None]"]
 
-COMPLEX_LOWERINGS: dict[str, ComplexLowering] = {}
+COMPLEX_LOWERINGS: FunctionTable[ComplexLowering] = FunctionTable("a complex lowering of")
+complex_lowering = COMPLEX_LOWERINGS.register
 # Imported for the first complex number; most exports have none.
 _DECOMPOSITIONS = "oneflow_onnx.oneflow2onnx.decompositions.complex"
-
-
-def complex_lowering(*names: str) -> Callable[[ComplexLowering], ComplexLowering]:
-    """Decorator: how the primitives of these names are written for complex numbers."""
-
-    def register(function: ComplexLowering) -> ComplexLowering:
-        COMPLEX_LOWERINGS.update(dict.fromkeys(names, function))
-        return function
-
-    return register
 
 
 def is_complex(dtype: np.dtype) -> bool:

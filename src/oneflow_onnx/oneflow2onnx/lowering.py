@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
+from oneflow.base.function_table import FunctionTable
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.trace import TracedValue
@@ -47,28 +48,9 @@ class Call:
 # Writes a call; returns its result, or one value per result: None for those it cannot give.
 Lowering = Callable[[GraphBuilder, Call], "Ref | Sequence[Ref | None]"]
 
-LOWERINGS: dict[str, Lowering] = {}
+LOWERINGS: FunctionTable[Lowering] = FunctionTable("a lowering of primitive")
+lowering = LOWERINGS.register
 
 
 class Unsupported(Exception):
     """A call cannot be written in ONNX; the message says why."""
-
-
-_AnyLowering = TypeVar("_AnyLowering", bound=Lowering)
-
-
-def lowering(*names: str) -> Callable[[_AnyLowering], _AnyLowering]:
-    """Decorator: how the primitives of these names are written.
-
-    Raises:
-        ValueError: one has a lowering already.
-    """
-
-    def register(function: _AnyLowering) -> _AnyLowering:
-        for name in names:
-            if name in LOWERINGS:
-                raise ValueError(f"primitive `{name}` already has a lowering to ONNX")
-            LOWERINGS[name] = function
-        return function
-
-    return register

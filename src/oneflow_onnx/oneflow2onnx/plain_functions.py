@@ -47,6 +47,11 @@ def not_equal(b: GraphBuilder, x: Ref, y: Ref) -> Ref:
     return b.op("Not", b.op("Equal", x, y, dtype=BOOL))
 
 
+def is_finite(b: GraphBuilder, x: Ref) -> Ref:
+    """False where a float is infinite or NaN."""
+    return b.op("Not", b.op("Or", *[b.op(name, x, dtype=BOOL) for name in ("IsNaN", "IsInf")]))
+
+
 _OPERATORS = {
     "sub": "Sub",
     "neg": "Neg",

@@ -15,6 +15,7 @@ from oneflow_onnx.oneflow2onnx.lowering import Unsupported
 from oneflow_onnx.oneflow2onnx.plain_functions import (
     BOOL,
     PLAIN_FUNCTIONS,
+    is_finite,
     on_operands,
     one_operator,
 )
@@ -56,11 +57,7 @@ def _or_equal(b: GraphBuilder, equation: Equation) -> Ref:
     return b.op(name, *equation.operands, dtype=BOOL)
 
 
-@equation_lowering("is_finite")
-def _is_finite(b: GraphBuilder, equation: Equation) -> Ref:
-    (x,) = equation.operands
-    bad = [b.op(name, x, dtype=BOOL) for name in ("IsNaN", "IsInf")]
-    return b.op("Not", b.op("Or", *bad))
+equation_lowering("is_finite")(on_operands(is_finite))
 
 
 @equation_lowering("cbrt")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from oneflow.base.function_table import FunctionTable
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.sizes import Shape
@@ -49,7 +50,8 @@ class Equation:
 
 EquationLowering = Callable[[GraphBuilder, Equation], "Ref | Sequence[Ref]"]
 
-EQUATIONS: dict[str, EquationLowering] = {}
+EQUATIONS: FunctionTable[EquationLowering] = FunctionTable("a lowering of JAX's primitive")
+equation_lowering = EQUATIONS.register
 # Imported for a primitive that is not in the table; most exports do without.
 _DECOMPOSITIONS = "oneflow_onnx.oneflow2onnx.decompositions.real"
 
@@ -59,20 +61,3 @@ def find_equation(name: str) -> EquationLowering | None:
     if name not in EQUATIONS:
         importlib.import_module(_DECOMPOSITIONS)
     return EQUATIONS.get(name)
-
-
-def equation_lowering(*names: str) -> Callable[[EquationLowering], EquationLowering]:
-    """Decorator: how JAX's primitives of these names are written.
-
-    Raises:
-        ValueError: one is there already.
-    """
-
-    def register(function: EquationLowering) -> EquationLowering:
-        for name in names:
-            if name in EQUATIONS:
-                raise ValueError(f"JAX's `{name}` is already written in ONNX")
-            EQUATIONS[name] = function
-        return function
-
-    return register

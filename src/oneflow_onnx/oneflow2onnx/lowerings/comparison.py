@@ -7,7 +7,7 @@ import numpy as np
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, Lowering, lowering
-from oneflow_onnx.oneflow2onnx.plain_functions import BOOL
+from oneflow_onnx.oneflow2onnx.plain_functions import BOOL, is_finite
 from oneflow_onnx.oneflow2onnx.reference import Ref
 
 
@@ -122,4 +122,4 @@ def _isfinite(b: GraphBuilder, call: Call) -> Ref:
     (x,) = call.operands
     if not x.is_float:
         return o.filled(b, x.shape, True, BOOL)
-    return b.op("Not", b.op("Or", _isnan(b, call), _isinf(b, call)))
+    return is_finite(b, x)

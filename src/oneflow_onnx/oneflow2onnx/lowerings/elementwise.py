@@ -117,32 +117,24 @@ def _sign(b: GraphBuilder, call: Call) -> Ref:
     return o.where(b, b.op("IsNaN", x, dtype=np.dtype(bool)), zero, sign)
 
 
-@lowering("trunc")
-def _trunc(b: GraphBuilder, call: Call) -> Ref:
-    (x,) = call.operands
+def truncated(b: GraphBuilder, x: Ref) -> Ref:
+    """`x` rounded towards 0."""
     return b.op("Mul", b.op("Sign", x), b.op("Floor", b.op("Abs", x)))
+
+
+lowering("trunc")(on_operands(truncated))
 
 
 @lowering("frac")
 def _frac(b: GraphBuilder, call: Call) -> Ref:
-    return b.op("Sub", call.operands[0], _trunc(b, call))
+    (x,) = call.operands
+    return b.op("Sub", x, truncated(b, x))
 
 
-@lowering("fmod")
-def _fmod(b: GraphBuilder, call: Call) -> Ref:
-    x, y = call.operands
-    return b.op("Mod", x, y, fmod=1)
+lowering("fmod", "integer_fmod")(on_operands(one_operator("Mod", fmod=1)))
 
 
-@lowering("integer_fmod")
-def _integer_fmod(b: GraphBuilder, call: Call) -> Ref:
-    return _fmod(b, call)
-
-
-@lowering("integer_remainder")
-def _integer_remainder(b: GraphBuilder, call: Call) -> Ref:
-    x, y = call.operands
-    return b.op("Mod", x, y)
+lowering("integer_remainder")(on_operands(one_operator("Mod")))
 
 
 @lowering("remainder")
@@ -183,9 +175,7 @@ def _floor_divide(b: GraphBuilder, call: Call) -> Ref:
 @lowering("trunc_divide", "integer_trunc_divide")
 def _trunc_divide(b: GraphBuilder, call: Call) -> Ref:
     quotient = b.op("Div", *call.operands)
-    if not quotient.is_float:
-        return quotient
-    return b.op("Mul", b.op("Sign", quotient), b.op("Floor", b.op("Abs", quotient)))
+    return truncated(b, quotient) if quotient.is_float else quotient
 
 
 @lowering("lerp")

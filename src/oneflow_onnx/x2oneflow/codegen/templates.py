@@ -10,22 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from oneflow.base.function_table import FunctionTable
 from oneflow_onnx.x2oneflow.codegen.lines import Layer, Line, Slot
 from oneflow_onnx.x2oneflow.codegen.literals import literal, number_literal
 from oneflow_onnx.x2oneflow.codegen.source import Source
 from oneflow_onnx.x2oneflow.prepared_graph import NodeCall
 
 Template = Callable[[NodeCall, Source], Line | None]
-TEMPLATES: dict[str, Template] = {}
-
-
-def _template(*names: str) -> Callable[[Template], Template]:
-    def register(function: Template) -> Template:
-        for name in names:
-            TEMPLATES[name] = function
-        return function
-
-    return register
+TEMPLATES: FunctionTable[Template] = FunctionTable("a template of")
+_template = TEMPLATES.register
 
 
 def _line(call: NodeCall, inputs: Sequence[str], text: str, *layers: Layer) -> Line:
