@@ -467,3 +467,9 @@ def test_options_may_ask_for_new_state_later():
     descend(optimizer, one)
     assert one.item() == pytest.approx(0.64)
     assert optimizer.state[one]["momentum_buffer"].item() == pytest.approx(1.6)
+
+
+def test_sparse_parameters_are_refused():
+    sparse = flow.eye(2).to_sparse().requires_grad_()
+    with pytest.raises(ValueError, match=r"parameter 1 is of layout oneflow.sparse_coo"):
+        flow.optim.SGD([flow.ones(1, requires_grad=True), sparse], lr=0.1)

@@ -105,3 +105,24 @@ def test_sparse_gradients_of_dense_arguments():
         return x.grad.to_dense().tolist()
 
     assert run(flow) == run(torch)
+
+
+def test_a_sparse_argument_that_is_written_to_is_the_result():
+    def run(library):
+        class Scaled(library.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.mark_dirty(x)
+                return x.mul_(3)
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * 3
+
+        values = library.tensor([1.0, 2.0], requires_grad=True)
+        x = library.sparse_coo_tensor([[0, 1], [1, 0]], values, (2, 2)) * 1
+        y = Scaled.apply(x)
+        y.to_dense().sum().backward()
+        return y is x, x.detach().to_dense().tolist(), values.grad.tolist()
+
+    assert run(flow) == run(torch)

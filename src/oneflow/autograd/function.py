@@ -324,9 +324,13 @@ def _record(
 
 def _result(output: Tensor, value: Value, inputs: tuple, context: FunctionCtx) -> Tensor:
     """The tensor that a caller gets for one result; `value` is the result with its history."""
+    is_dirty = _contains(output, context._dirty)
     if isinstance(output, ComposedTensor):
-        return output.with_values(wrap(value))
-    if not _contains(output, context._dirty):
+        values = wrap(value)
+        # One that was made of a leaf's values is no leaf for PyTorch, and cannot be told from one.
+        is_replaced = is_dirty and not (output.is_leaf and output.requires_grad)
+        return output.put_values(values) if is_replaced else output.with_values(values)
+    if not is_dirty:
         result = wrap(value)
         return view_of_all(result, output) if _contains(output, inputs) else result
     if output.is_leaf and output.requires_grad:

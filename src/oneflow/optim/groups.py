@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from oneflow.base.layout import Layout
 from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.tensor.tensor import Tensor
@@ -136,6 +137,12 @@ def tensors_of(params: Any, computed_allowed: bool = False) -> list[Tensor]:
                 f"optimizers update tensors of one array, but parameter {index} is "
                 f"{type(tensor).__name__}; give the tensor of its values, and make it of that "
                 "tensor in every step"
+            )
+        if tensor.layout is not Layout.strided:
+            raise ValueError(
+                f"optimizers update dense parameters, but parameter {index} is of layout "
+                f"{tensor.layout}; give the tensor of its values, and make it of that tensor in "
+                "every step"
             )
         if not (computed_allowed or tensor.is_leaf):
             raise ValueError(

@@ -37,6 +37,11 @@ class ComposedTensor(Tensor):
         """Return a tensor of other values in the same places."""
         raise NotImplementedError
 
+    def put_values(self, values: Tensor) -> Self:
+        """Take other values in the same places; returns the tensor."""
+        self._parts = replace(self._parts, values=values)
+        return self
+
     def with_gradient(self, values: Tensor) -> Self:
         """Return the gradient whose tensor of values is given."""
         return self.with_values(values)
@@ -85,7 +90,7 @@ class ComposedTensor(Tensor):
         if requires_grad != values.requires_grad:
             # Detach the values: they may be another tensor's, too.
             leaf = values.detach() if values.is_leaf else values
-            self._parts = replace(self._parts, values=leaf.requires_grad_(requires_grad))
+            self.put_values(leaf.requires_grad_(requires_grad))
         return self
 
     @property
