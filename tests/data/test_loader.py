@@ -7,7 +7,13 @@ import pytest
 from jax.tree_util import tree_leaves
 
 import oneflow as flow
-from oneflow.utils.data import BatchSampler, DataLoader, IterableDataset, TensorDataset
+from oneflow.utils.data import (
+    BatchSampler,
+    DataLoader,
+    IterableDataset,
+    RandomSampler,
+    TensorDataset,
+)
 from tests.data import samples
 from tests.data.scripts import run
 
@@ -318,6 +324,32 @@ def test_state_of_a_loader_survives_saving(tmp_path):
     assert resumed.state_dict()["batches"] == 1
     assert numbers(resumed) == numbers(batches)
     assert numbers(resumed) == numbers(loader)
+
+
+@pytest.mark.parametrize("stop", [None, 0, 2])
+@pytest.mark.parametrize("is_batched", [False, True])
+@pytest.mark.parametrize("replacement", [False, True])
+def test_a_generator_of_the_sampler_goes_on_too(replacement, is_batched, stop):
+    """In the second epoch, before it (None) and within it."""
+
+    def load(seed):
+        sampler = RandomSampler(range(8), replacement, generator=generator(seed))
+        if is_batched:
+            return DataLoader(range(8), batch_sampler=BatchSampler(sampler, 2, False))
+        return DataLoader(range(8), 2, sampler=sampler)
+
+    loader = load(5)
+    list(loader)
+    batches = iter([])
+    if stop is not None:
+        batches = iter(loader)
+        for _ in range(stop):
+            next(batches)
+    state = loader.state_dict()
+    rest = numbers(batches) + numbers(loader)
+    resumed = load(7)
+    resumed.load_state_dict(state)
+    assert (numbers(resumed) if stop is not None else []) + numbers(resumed) == rest
 
 
 def test_between_epochs_the_state_is_the_generator():

@@ -16,6 +16,7 @@ from oneflow.data.collate import default_collate, default_convert, to_tensors
 from oneflow.data.dataset import Dataset, IterableDataset
 from oneflow.data.fetch import EndOfStream, Fetcher
 from oneflow.data.pool import WorkerPool, context_for
+from oneflow.data.position import Position, sampler_generator, sampler_state
 from oneflow.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from oneflow.data.worker import Failure, Finished, Setup, Task
 from oneflow.random.generator import Generator, default_generator, draw
@@ -44,21 +45,6 @@ class _Options(TypedDict, total=False):
     persistent_workers: bool
     pin_memory_device: str
     in_order: bool
-
-
-@dataclass
-class _Position:
-    """The position within an epoch.
-
-    Attributes:
-        begin: state of the generator when it began.
-        num_batches: number of batches given out.
-        ended: it is over.
-    """
-
-    begin: Tensor
-    num_batches: int = 0
-    exhausted: bool = False
 
 
 class DataLoader(KeywordSuggestion, Generic[T_co]):
@@ -181,7 +167,7 @@ class DataLoader(KeywordSuggestion, Generic[T_co]):
         self._choose_sampler(batch_size, bool(shuffle), sampler, batch_sampler)
         self.collate_fn = collate_fn or (default_collate if self._batched else default_convert)
         self._pool: WorkerPool | None = None
-        self._position: _Position | None = None
+        self._position: Position | None = None
         self._resume: Mapping[str, Any] | None = None
 
     def _choose_sampler(
@@ -256,7 +242,7 @@ class DataLoader(KeywordSuggestion, Generic[T_co]):
         return pool
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the position: how many batches were given out, and the state that began the order.
+        """Return the position: how many batches were given out, and what began the order.
 
         Random numbers that the samples themselves draw in this process are not part of it: save the
         states of those generators too. Workers seed theirs anew for each batch.
@@ -278,13 +264,21 @@ class DataLoader(KeywordSuggestion, Generic[T_co]):
         now = None if self.generator is None else self.generator.get_state()
         position = self._position
         if position is None or position.exhausted:
-            return {"batches": 0, "begin": None, "generator": now}
-        return {"batches": position.num_batches, "begin": position.begin, "generator": now}
+            return {"batches": 0, "begin": None, "generator": now, "sampler": sampler_state(self)}
+        return {
+            "batches": position.num_batches,
+            "begin": position.begin,
+            "generator": now,
+            "sampler": position.begin_of_sampler,
+        }
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Let the next iteration go on from a `state_dict`."""
         if self.generator is not None and state_dict["generator"] is not None:
             self.generator.set_state(state_dict["generator"])
+        generator, state = sampler_generator(self), state_dict.get("sampler")
+        if generator is not None and state is not None:
+            generator.set_state(state)
         self._position = None
         self._resume = dict(state_dict) if state_dict["begin"] is not None else None
 
@@ -307,7 +301,8 @@ class Batches(Iterator):
     ) -> None:
         generator = loader.generator or default_generator
         now = generator.get_state()
-        self.position = _Position(now if resume is None else resume["begin"])
+        begin = now if resume is None else resume["begin"]
+        self.position = Position(begin, sampler_state(loader))
         generator.set_state(self.position.begin)
         seeds = draw(generator)
         numbers = iter(loader._numbers)
