@@ -60,6 +60,12 @@ class finfo:
         self.min, self.max = float(limits.min), float(limits.max)
         self.tiny = self.smallest_normal = float(limits.tiny)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
     def __repr__(self) -> str:
         return (
             f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
@@ -94,6 +100,12 @@ class iinfo:
         limits = np.iinfo(dtype.numpy.name)
         self.dtype, self.bits = dtype.name, limits.bits
         self.min, self.max = int(limits.min), int(limits.max)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, iinfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

@@ -51,7 +51,7 @@ def rnn_tanh(
         True
     """
     options = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
-    outputs, states = _run("RNN_TANH", input, (hx,), params, *options)
+    outputs, states = run_stack("RNN_TANH", input, (hx,), params, *options)
     return outputs, states[0]
 
 
@@ -77,7 +77,7 @@ def rnn_relu(
         3.0
     """
     options = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
-    outputs, states = _run("RNN_RELU", input, (hx,), params, *options)
+    outputs, states = run_stack("RNN_RELU", input, (hx,), params, *options)
     return outputs, states[0]
 
 
@@ -105,7 +105,7 @@ def gru(
         True
     """
     options = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
-    outputs, states = _run("GRU", input, (hx,), params, *options)
+    outputs, states = run_stack("GRU", input, (hx,), params, *options)
     return outputs, states[0]
 
 
@@ -132,11 +132,11 @@ def lstm(
         True
     """
     options = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
-    outputs, (hidden, cell) = _run("LSTM", input, tuple(hx), params, *options)
+    outputs, (hidden, cell) = run_stack("LSTM", input, tuple(hx), params, *options)
     return outputs, hidden, cell
 
 
-def _run(
+def run_stack(
     mode: str,
     input: Tensor,
     states: tuple[Tensor, ...],
@@ -147,7 +147,9 @@ def _run(
     train: bool,
     bidirectional: bool,
     batch_first: bool,
+    lengths: Tensor | None = None,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """The outputs and last states of a stack of layers whose weights are in one list."""
     directions = 2 if bidirectional else 1
     has_projection = mode == "LSTM" and states[0].shape[-1] != states[1].shape[-1]
     count = (4 if has_biases else 2) + has_projection
@@ -160,7 +162,7 @@ def _run(
     weights = [_weights(part, has_biases) for part in parts]
     layers = [weights[start : start + directions] for start in range(0, len(weights), directions)]
     x = input.transpose(0, 1) if batch_first else input
-    outputs, last = run_layers(mode, x, states, layers, dropout if train else 0.0)
+    outputs, last = run_layers(mode, x, states, layers, dropout if train else 0.0, lengths)
     return outputs.transpose(0, 1) if batch_first else outputs, last
 
 

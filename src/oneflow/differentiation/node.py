@@ -334,6 +334,10 @@ class AccumulateGrad(Node):
         self._accumulate_grad = accumulate_grad
         self.post_hooks: list[Callable] = []
 
+    def give_to(self, owner: Any) -> None:
+        """Hand gradients to another tensor from now on."""
+        self._owner = ref(owner)
+
     @property
     def variable(self) -> Any:
         """The leaf itself, or None when it is gone."""

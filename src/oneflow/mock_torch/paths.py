@@ -42,6 +42,8 @@ _ROWS = (
         "_check_tensor_all_with _check_type _check_value _check_with",
     ),
     ("torch", "oneflow.functional.linalg.lapack", "lu=packed_lu"),
+    ("torch", "oneflow.mock_torch.pytorch.recurrent", "gru lstm rnn_relu rnn_tanh"),
+    ("torch", "oneflow._C", "gru_cell lstm_cell rnn_relu_cell rnn_tanh_cell"),
     ("torch", "oneflow.distributions.gamma", "_standard_gamma=standard_gamma"),
     ("torch", "oneflow.base.dtype", "qint8 qint32 quint8 quint4x2 quint2x4"),
     (

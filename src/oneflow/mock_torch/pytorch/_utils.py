@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from typing import Any
 
-from oneflow.tensor.tensor import Tensor
+from oneflow import Tensor, empty
+from oneflow.nn import Parameter
 
 
 def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[Tensor]]:
@@ -28,4 +30,28 @@ def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[T
     yield from filter(None, waiting.values())
 
 
-__all__ = ["_take_tensors"]
+def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -> Tensor:
+    """Return a tensor on a storage's memory."""
+    return empty(0, dtype=storage.dtype).set_(storage, storage_offset, size, stride)
+
+
+def _rebuild_tensor_v2(
+    storage: Any,
+    storage_offset: int,
+    size: Any,
+    stride: Any,
+    requires_grad: bool,
+    backward_hooks: Any,
+    metadata: Any = None,
+) -> Tensor:
+    """Return a tensor on a storage's memory, as files describe it; they have no hooks."""
+    tensor = _rebuild_tensor(storage, storage_offset, size, stride)
+    return tensor.requires_grad_(requires_grad)
+
+
+def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
+    """Return a parameter, as files describe it; they have no hooks."""
+    return Parameter(data, requires_grad)
+
+
+__all__ = ["_rebuild_parameter", "_rebuild_tensor", "_rebuild_tensor_v2", "_take_tensors"]

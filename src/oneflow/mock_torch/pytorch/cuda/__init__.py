@@ -11,4 +11,7 @@ from oneflow.mock_torch.pytorch.cuda.selection import (
     _lazy_call as _lazy_call,
     device as device,
     device_of as device_of,
+    get_arch_list as get_arch_list,
+    reset_max_memory_allocated as reset_max_memory_allocated,
+    reset_max_memory_cached as reset_max_memory_cached,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -46,6 +47,28 @@ class device_of(device):
 def _lazy_call(callable: Callable[[], Any], **options: Any) -> None:
     """Call a function that needs GPUs; they are found when they are asked for."""
     callable()
+
+
+def reset_max_memory_allocated(device: Any = None) -> None:
+    """Do what `reset_peak_memory_stats` does, which resets all peaks."""
+    _warn_of_all_peaks("reset_max_memory_allocated")
+    flow.cuda.reset_peak_memory_stats(device)
+
+
+def reset_max_memory_cached(device: Any = None) -> None:
+    """Do what `reset_peak_memory_stats` does, which resets all peaks."""
+    _warn_of_all_peaks("reset_max_memory_cached")
+    flow.cuda.reset_peak_memory_stats(device)
+
+
+def _warn_of_all_peaks(name: str) -> None:
+    text = f"torch.cuda.{name} now calls torch.cuda.reset_peak_memory_stats"
+    warnings.warn(f"{text}, which resets /all/ peak memory stats.", FutureWarning, stacklevel=3)
+
+
+def get_arch_list() -> list[str]:
+    """Return the architectures whose code this library brings: none, XLA compiles for the GPU."""
+    return []
 
 
 def __getattr__(name: str) -> Any:

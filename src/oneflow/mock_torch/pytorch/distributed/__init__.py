@@ -20,3 +20,10 @@ from oneflow.mock_torch.pytorch.distributed.distributed_c10d import (
     new_subgroups_by_enumeration as new_subgroups_by_enumeration,
     supports_complex as supports_complex,
 )
+from oneflow.mock_torch.pytorch.distributed.stores import (
+    FileStore as FileStore,
+    HashStore as HashStore,
+    PrefixStore as PrefixStore,
+    Store as Store,
+    TCPStore as TCPStore,
+)

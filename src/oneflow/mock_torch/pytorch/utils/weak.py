@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import weakref
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
 from oneflow.tensor.tensor import Tensor
@@ -81,6 +82,36 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
 
     def __contains__(self, key: object) -> bool:
         return WeakIdRef(key) in self.data
+
+    def copy(self) -> WeakIdKeyDictionary:
+        """Return another dictionary of the same keys and values."""
+        return type(self)(self)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> WeakIdKeyDictionary:
+        return type(self)([(key, copy.deepcopy(value, memo)) for key, value in self.items()])
+
+    def __or__(self, other: Any) -> WeakIdKeyDictionary:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        result = self.copy()
+        result.update(other)
+        return result
+
+    def __ror__(self, other: Any) -> WeakIdKeyDictionary:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        result = type(self)(other)
+        result.update(self)
+        return result
+
+    def __ior__(self, other: Any) -> WeakIdKeyDictionary:
+        self.update(other)
+        return self
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} at {id(self):#x}>"
 
     def __iter__(self) -> Iterator[Any]:
         keys = [reference() for reference in list(self.data)]

@@ -1,0 +1,35 @@
+"""Tensors that change places: ``torch.utils.swap_tensors``."""
+
+from __future__ import annotations
+
+from weakref import ref
+
+from oneflow.differentiation.node import AccumulateGrad
+from oneflow.tensor.attributes import stored_in
+from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
+
+
+def swap_tensors(t1: Tensor, t2: Tensor) -> None:
+    """Let two tensors change places: each gets the memory, attributes and class of the other.
+
+    Raises:
+        RuntimeError: one of them is computed from others that require grad.
+    """
+    for name, tensor in (("t1", t1), ("t2", t2)):
+        if not tensor.is_leaf:
+            raise RuntimeError(f"cannot swap {name}: it is computed from others")
+    t1.__class__, t2.__class__ = t2.__class__, t1.__class__
+    first, second = stored_in(t1), stored_in(t2)
+    before = dict(first)
+    first.clear()
+    first.update(second)
+    second.clear()
+    second.update(before)
+    for tensor, other in ((t1, t2), (t2, t1)):
+        family = tensor._family
+        if family is not None and family.base() is other:
+            family.base = ref(tensor)
+        node = unwrap(tensor).node
+        if isinstance(node, AccumulateGrad):
+            node.give_to(tensor)
