@@ -23,7 +23,7 @@ class NamespaceInfo:
 
     def capabilities(self) -> dict[str, Any]:
         """Return what depends on the library."""
-        # NumPy's limit, whose functions run what is cold.
+        # The limit of NumPy, whose functions run cold programs.
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> Device:

@@ -290,7 +290,7 @@ class _PendingEvaluator:
     )
 
     def __init__(self) -> None:
-        # With what it was made of, which must live on, or another object may get its id.
+        # With its arguments, which must live on, or another object may get its id.
         self._replacements: dict[int, tuple[Any, Any]] = {}
 
     def finish(self, value: Any, depth: int) -> Any:

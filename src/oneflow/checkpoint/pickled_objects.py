@@ -275,7 +275,7 @@ def _unpickle(
                 return PYTORCH_NAMES.value.object_named(module_name, global_name)
             return super().find_class(module_name, global_name) if content is None else content
 
-    # A program's class is asked for each name before, and what it leaves to its base comes here.
+    # A program's class gets each name first, and the names that it leaves to its base come here.
     bases = (Names,) if unpickler_class is base else (unpickler_class, Names)
     members = {"persistent_load": lambda unpickler, reference: persistent(reference)}
     return type("Unpickler", bases, members)(file, **text_options()).load()

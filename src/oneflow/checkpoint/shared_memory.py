@@ -198,7 +198,7 @@ def _overlapping_groups(members: dict[str, list[Member]]) -> Iterator[_Overlap]:
         tensor = member.tensor
         if tensor.numel() and not has_negated_elements(tensor):
             shape, strides, offset, is_conjugate, dtype = part_of(tensor)
-            # PyTorch does not save numbers that are seen as those of several types.
+            # PyTorch does not save numbers that tensors of several types share.
             if dtype is tensor._family.storage.value.spec.dtype:
                 layouts[name] = Layout(shape, strides, offset, is_conjugate)
     order = {name: index for index, name in enumerate(layouts)}

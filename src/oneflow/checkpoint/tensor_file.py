@@ -279,7 +279,7 @@ def _header(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> by
 
 
 def _write(file: BinaryIO, header: bytes, arrays: Mapping[str, np.ndarray]) -> None:
-    # NumPy's types beyond its own, such as bfloat16, give no buffer but that of their bytes.
+    # Types that NumPy does not have itself, such as bfloat16, give a buffer of bytes only.
     contents: list[Any] = [header, *[array.reshape(-1).view(np.uint8) for array in arrays.values()]]
     for content in contents:
         left = memoryview(content)

@@ -391,7 +391,7 @@ class TorchBuilder:
             tensor = _value(plain)
             if kind is Tensor and isinstance(state, dict) and state.get("_is_buffer"):
                 return Buffer(tensor)
-            # Its attributes are not those of others that are cut at the same place.
+            # Other tensors that are cut at the same place have attributes of their own.
             return copy.copy(tensor) if kind in (None, type(tensor)) else tensor.as_subclass(kind)
 
         return self._with_state(typed, state)
@@ -409,7 +409,7 @@ class TorchBuilder:
             if not self._is_trusted:
                 set_plain_attributes(tensor, attributes)
                 return tensor
-            # Attributes without a dictionary are those of slots.
+            # Attributes without a dictionary are slots.
             named, slots = attributes if isinstance(attributes, tuple) else (attributes, None)
             vars(tensor).update(named or {})
             for name, value in (slots or {}).items():

@@ -83,8 +83,7 @@ def backward_pass(
     Returns:
         One gradient (or None) per target.
     """
-    walk = _Walk(keep_graph, targets, [node for (node, _), _ in roots], hooks)
-    walk.accumulates = accumulate
+    walk = _Walk(keep_graph, targets, accumulate, [node for (node, _), _ in roots], hooks)
     before = MODE.enabled
     depth = _passes.depth + 1
     if depth > FREE_PASSES:
@@ -118,7 +117,12 @@ class _Walk:
     """
 
     def __init__(
-        self, keep_graph: bool, targets: Sequence[Edge] | None, roots: Sequence[Node], hooks: bool
+        self,
+        keep_graph: bool,
+        targets: Sequence[Edge] | None,
+        accumulates: bool,
+        roots: Sequence[Node],
+        hooks: bool,
     ) -> None:
         self._hooks = hooks
         self._keep_graph = keep_graph
@@ -130,7 +134,7 @@ class _Walk:
         self._received: dict[Node, list[Value | None]] = {}
         self._queue: list[tuple[int, Node]] = []
         self.collected: dict[Edge, Value] = {}
-        self.accumulates = False
+        self.accumulates = accumulates
 
     def send(self, node: Node, index: int, grad: Value) -> None:
         """Add `grad` to the gradient of output `index` of `node`."""

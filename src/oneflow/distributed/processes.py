@@ -161,7 +161,7 @@ def _run(fn: Callable, number: int, args: tuple, errors: Any) -> None:
     try:
         fn(number, *args)
     except KeyboardInterrupt:
-        # Who interrupts the whole job sees one traceback, that of the parent.
+        # Who interrupts the whole job sees one traceback, the parent's.
         sys.exit(1)
     except Exception:
         errors.put(traceback.format_exc())

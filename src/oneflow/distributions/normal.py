@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
 
-from oneflow.distributions import constraints
 from oneflow.distributions.exp_family import ExponentialFamily
+from oneflow.distributions.inverse_transform_sampling import LocationScale
 from oneflow.functional.random.creation import randn_like
 from oneflow.tensor.tensor import Tensor
 
 
-class Normal(ExponentialFamily):
+class Normal(LocationScale, ExponentialFamily):
     """The normal distribution.
 
     Args:
@@ -26,23 +25,9 @@ class Normal(ExponentialFamily):
         tensor(-0.9189, dtype=oneflow.float32)
     """
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    loc: Tensor
-    scale: Tensor
-    has_rsample = True
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self._set_parameters(validate_args, loc=loc, scale=scale)
-
     @property
     def mean(self) -> Tensor:
         """The mean: `loc`."""
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        """The most probable value: `loc`."""
         return self.loc
 
     @property

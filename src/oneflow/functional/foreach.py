@@ -47,7 +47,7 @@ def _method(name: str) -> Callable:
     def call(x: Any, *operands: Any, **options: Any) -> Tensor:
         if isinstance(x, Tensor):
             return getattr(x, name)(*operands, **options)
-        # Only what is raised to a power may be a number.
+        # Only the base of a power may be a number.
         return x ** operands[0]
 
     return call

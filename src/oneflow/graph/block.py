@@ -160,7 +160,7 @@ class Block:
         return self.origin(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        # A module without such attributes has its own name, and that of the module around it.
+        # A module without such attributes has its own name, and the name of the module around it.
         if name in _NAMES and not hasattr(self.origin, name):
             prefix, dot, suffix = self._blocks.path_of(self.origin).rpartition(".")
             return suffix if name == "name" else prefix + dot

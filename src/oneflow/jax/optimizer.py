@@ -126,7 +126,7 @@ class Optimizer(BaseOptimizer):
         loss = evaluate_closure(closure)
         parameters = [parameter for group in self.param_groups for parameter in group["params"]]
         gradients = [zeros_like(p) if p.grad is None else p.grad for p in parameters]
-        # As a dictionary of tensors it is saved and loaded as that of any optimizer.
+        # As a dictionary of tensors it is saved and loaded like any optimizer's state.
         state_of_first = self.state[parameters[0]]
         if self._state_specs is None or len(state_of_first) != len(self._state_specs):
             self._prepare_state()

@@ -171,7 +171,7 @@ class _ArrayCall:
         return [results[place] for place in places]
 
     def _check(self, arrays: list[Any], seed: Any) -> None:
-        # It is no part of what is differentiated.
+        # It is no part of the differentiated function.
         arrays = [lax.stop_gradient(array) for array in arrays]
         operators: list[str] = []
 
@@ -316,7 +316,7 @@ class _Derivative:
             variable = arguments[index]
             leaf = variable if variable.requires_grad else variable.detach().requires_grad_()
             leaves.append(leaf)
-            # The function may write to what it is given.
+            # The function may write to its arguments.
             arguments[index] = leaf.clone()
         return arguments, leaves
 

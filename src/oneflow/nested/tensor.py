@@ -149,7 +149,7 @@ class NestedTensor(ComposedTensor):
             raise AttributeError("nested tensors of layout strided have no offsets")
         return self._parts.lengths()
 
-    # --- autograd: a nested tensor's gradient is that of its values
+    # --- autograd: a nested tensor's gradient is its values' gradient
 
     def retain_grad(self) -> None:
         """Keep the gradient although the tensor is no leaf."""

@@ -42,7 +42,7 @@ class ASGD(Optimizer):
     """
 
     _update = asgd_update
-    # `eta` and `mu` are those of the next step, as PyTorch keeps them.
+    # `eta` and `mu` are for the next step, as PyTorch keeps them.
     _counts: ClassVar[dict[str, float]] = {
         "step": 0,
         "eta": 0.0,

@@ -330,7 +330,7 @@ class Optimizer(GraphSchedule, OptimizerHooks, UpdateForm, KeywordSuggestion):
         state = self.state[parameter]
         if not state:
             state.update(self._counts)
-        # PyTorch's SGD saves no count: what it saved has seen one step at least.
+        # PyTorch's SGD saves no count: its saved state has seen one step at least.
         state.setdefault("step", 1)
         for name, fill in self._initial_state(group).items():
             if name not in state:

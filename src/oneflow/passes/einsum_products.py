@@ -121,7 +121,7 @@ class _ProductBuilder(ProgramBuilder):
         super().__init__(old)
         self._products = products
         self.sources: dict[int, int] = {}
-        # Values in another order of dimensions, by what they were and this order.
+        # Values in another order of dimensions, by the original values and the order.
         self._moved: dict[tuple[int, tuple[int, ...]], int] = {}
 
     def run(self) -> Program:

@@ -91,7 +91,7 @@ def captures(
     if any(has_failed for _, has_failed in results):
         steps += [at(sizes, capture)[0] for capture in range(1, _NUM_RECORDED)]
     between = []
-    # These sizes were not asked for: a model may refuse them with any exception.
+    # The user did not choose these sizes: a model may refuse them with any exception.
     with contextlib.suppress(Exception):
         for factor, term in _BETWEEN if sizes else ():
             between.append(at({n: factor * size + term for n, size in sizes.items()}, 0)[0])

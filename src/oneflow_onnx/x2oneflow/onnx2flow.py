@@ -114,7 +114,7 @@ def from_pytorch(
     export = _export_by_dynamo if dynamo else _export_by_script
     was_training = torch_model.training
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        # Both warn of what they call and not of the model.
+        # Both warn of functions that they call themselves and not of the model.
         for category in (DeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
         path = Path(folder) / "model.onnx"

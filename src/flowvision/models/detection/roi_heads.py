@@ -248,7 +248,7 @@ class RoIHeads(nn.Module):
         # Class 0 is background.
         boxes = clip_boxes_to_image(boxes, image_shape)[:, 1:].reshape(-1, 4)
         scores, labels = scores[:, 1:].flatten(), labels[:, 1:].flatten()
-        # Proposals that a graph filled up with have no area, and so have what is found in them.
+        # Proposals that a graph filled up with have no area, nor have the detections in them.
         good = (scores > self.score_thresh) & are_large(boxes, _SMALLEST_SIDE)
         scores, boxes, labels = only_where(good, scores, boxes, labels)
         return suppress(boxes, scores, labels, self.nms_thresh, self.detections_per_img)

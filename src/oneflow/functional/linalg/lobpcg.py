@@ -101,7 +101,7 @@ def lobpcg(
         vectors = _iterate(matrix, start, precondition, count, limit, tolerance)
         if factor is not None:
             vectors = solve_triangular(adjoint(factor), vectors, upper=True)
-    # The change of an eigenvalue with the matrices is that of this quotient.
+    # An eigenvalue changes with the matrices as this quotient does.
     products = _products(vectors, matmul(A, vectors))
     return products / _products(vectors, vectors if B is None else matmul(B, vectors)), vectors
 

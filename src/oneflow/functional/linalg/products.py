@@ -229,7 +229,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     ndim = max(input.ndim, other.ndim)
     left = (1,) * (ndim - input.ndim) + tuple(input.shape)
     right = (1,) * (ndim - other.ndim) + tuple(other.shape)
-    # Reshaped copies, not views, so that writes to the operands do not reach what is kept of them.
+    # Reshaped copies, not views, so that writes to the operands do not reach the saved ones.
     x = call(reshape, input, shape=tuple(length for size in left for length in (size, 1)))
     y = call(reshape, other, shape=tuple(length for size in right for length in (1, size)))
     return binary(multiply, x, y).reshape([m * n for m, n in zip(left, right, strict=True)])

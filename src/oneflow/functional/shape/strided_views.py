@@ -299,7 +299,7 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> None:
         if self.is_leaf:
             self.data = function(self.data, *args, **kwargs)
             return self
-        # The history is that of the tensor, which lives on, and not of what is done to it.
+        # The history is the tensor's, which lives on, without the changes made to it.
         with enable_grad():
             return self._replace_with_view(function(self, *args, **kwargs))
 

@@ -69,7 +69,7 @@ class RowStore:
         if block is None:
             block = self._blocks[number] = self._open_block(number)
             if self._folder is not None and len(self._blocks) > self._limit:
-                # The file keeps what was written when the mapping is dropped.
+                # The file keeps the written rows when the mapping is dropped.
                 self._blocks.popitem(last=False)
         self._blocks.move_to_end(number)
         return block

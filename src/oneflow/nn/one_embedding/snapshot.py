@@ -171,7 +171,7 @@ class PersistentTableWriter:
             raise ValueError(
                 f"`values` must have the shape ({keys.size}, {self._width}), got {values.shape}"
             )
-        # A process that loads them takes what is its own.
+        # A process that loads them takes its own rows.
         part = keys.astype(np.int64) % len(self._writers)
         for number, writer in enumerate(self._writers):
             mask = part == number

@@ -309,7 +309,7 @@ class SplashKernel(AttentionKernel):
 
 def _splash_blocks(sizes: AttentionSizes) -> Any:
     rows, columns = _block_sides(sizes)
-    # One kernel for all gradients writes those of queries once for each block of keys.
+    # One kernel for all gradients writes the queries' gradients once for each block of keys.
     is_fused = sizes.keys <= _MAX_FUSED * columns
     return _splash_attention().BlockSizes(
         block_q=rows,

@@ -24,8 +24,9 @@ from oneflow.primitives.operators.conv_xla import Window, sum_dtype
 from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.operators.windows import MAX_KERNEL_SIZE, Windows
 
-# XLA is so slow at depthwise convolutions that only larger ones are (7 x 7: 130 ms, not 4).
-_MAX_DEPTHWISE_SIZE = 121
+# Elements of a window up to which depthwise convolutions and products with patches are quicker than
+# XLA, which is slow at them (depthwise, 7 x 7: 130 ms, not 4).
+_MAX_WINDOW_SIZE = 121
 # Channels of a group, in and out, up to which a grouped convolution is a sum of depthwise ones.
 _MAX_CHANNELS_OF_PATCHES = 4
 # Positions from which on the gradient in the weight may be a product per kernel offset.
@@ -54,7 +55,7 @@ def _is_pointwise(windows: Windows, groups: int) -> bool:
 
 
 def _is_depthwise(channels: int, out: int, windows: Windows, groups: int) -> bool:
-    return groups == channels == out and math.prod(windows.kernel) <= _MAX_DEPTHWISE_SIZE
+    return groups == channels == out and math.prod(windows.kernel) <= _MAX_WINDOW_SIZE
 
 
 def convolve(x, weight, window: Window, dtype: Any):
@@ -108,7 +109,7 @@ def _prefer_patches(
         out: elements of the weight per element of a window.
         windows: the windows.
     """
-    if math.prod(windows.kernel) > _MAX_DEPTHWISE_SIZE:
+    if math.prod(windows.kernel) > _MAX_WINDOW_SIZE:
         return False
     if any(size < length for size, length in zip(shape[1:-1], windows.kernel, strict=True)):
         return True

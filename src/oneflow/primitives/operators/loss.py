@@ -47,7 +47,7 @@ def _smooth_l1(x, y, beta):
 def _huber(x, y, delta):
     distance = kinks.absolute(x - y)
     is_near = ~(distance >= delta)  # NaN counts as near, where its slope is NaN
-    # An infinite `delta` has no part in the slope of what is near.
+    # An infinite `delta` has no part in the slope of near elements.
     far = delta * (jnp.where(is_near, 0, distance) - 0.5 * delta)
     return jnp.where(is_near, _half_square(x - y, is_near), far)
 

@@ -19,7 +19,7 @@ def _find_out_of_range(x, *, dtype: DType):
     if not x.size:
         return jnp.zeros((), bool), jnp.zeros((), jnp.int64)
     low, high = integer_range(dtype)
-    # The limits are exact in each of the two: those of 64 bits are compared by the power of two.
+    # The limits are exact in each of the two: limits of 64 bits are compared by the power of two.
     wide = jnp.ravel(x).astype(np.float64 if jnp.issubdtype(x.dtype, jnp.floating) else np.int64)
     if wide.dtype == np.float64 and high > 2**53:
         inside = (wide >= float(low)) & (wide < float(high + 1))

@@ -76,5 +76,5 @@ def truncated(x: Any, dtype: Any) -> Any:
     """
     x = x.astype(jnp.float32) if is_half(x.dtype) else x
     limits = jnp.iinfo(dtype)
-    # The conversion itself makes what is too small the smallest.
+    # The conversion itself replaces too small numbers by the smallest.
     return jnp.where(x < 2.0 ** (limits.bits - 1), x.astype(dtype), limits.min)

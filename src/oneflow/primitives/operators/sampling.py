@@ -321,7 +321,7 @@ random_poisson.checked(
 # Marsaglia and Tsang: "A simple method for generating gamma variables" (2000).
 def _gamma(concentration, seed, stream, *, shard: ShardIndex | None = None):
     def draw(attempt):
-        # The first words are those of the power below.
+        # The first words are for the power below.
         return more_random_bits(seed, stream, concentration.shape, attempt + 1, shard)
 
     alpha = concentration.astype(np.float64)

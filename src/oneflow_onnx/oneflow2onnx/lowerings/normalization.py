@@ -75,7 +75,7 @@ def _normalize(b: GraphBuilder, call: Call) -> Ref:
             layer = _layer_norm(b, call)
             if layer is not None:
                 return layer
-        # Weights of layer normalisation have the shape of what is normalised.
+        # Weights of layer normalisation have the shape of the normalised dimensions.
         is_layer = len(dims) in (weight.rank, bias.rank)
         if x.rank > 2 and dims == tuple(range(2, x.rank)) and not is_layer:
             return _group_norm(b, call)
