@@ -31,6 +31,7 @@ from oneflow.base.x64 import has_x64, x64
 from oneflow.passes.pipeline import PASS_CALLBACKS
 from oneflow.program.ir import Program
 from oneflow.program.verifier import verify_structure
+from oneflow.runtime import small_programs
 from oneflow.tuning.linux import trim_heap
 from tests.changes import (
     TESTS,
@@ -281,6 +282,12 @@ def _fixed_seeds() -> None:
     np.random.seed(0)
     torch.default_generator.manual_seed(0)  # there are no other devices, which take longer
     flow.manual_seed(0)
+
+
+@pytest.fixture
+def no_small_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs of any size have entries in the cache, and become hot."""
+    monkeypatch.setattr(small_programs, "MAX_INSTRUCTIONS", -1)
 
 
 @pytest.fixture

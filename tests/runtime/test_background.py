@@ -18,6 +18,8 @@ from oneflow.runtime.background import COMPILER, BackgroundCompiler
 from oneflow.runtime.eager_settings import SETTINGS
 from tests.runtime.scripts import run_script
 
+pytestmark = pytest.mark.usefixtures("no_small_programs")
+
 
 @pytest.fixture(autouse=True)
 def in_background(monkeypatch) -> Iterator[None]:

@@ -14,6 +14,8 @@ from oneflow.program.recorder import Recorder
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.tensor.views import unwrap
 
+pytestmark = pytest.mark.usefixtures("no_small_programs")
+
 
 @pytest.fixture(autouse=True)
 def fresh_start():

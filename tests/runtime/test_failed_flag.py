@@ -12,6 +12,8 @@ from tests.devices import OTHER_DEVICE
 from tests.runtime.host_traffic import host_traffic
 from tests.runtime.interruptions import contents
 
+pytestmark = pytest.mark.usefixtures("no_small_programs")
+
 nn = flow.nn
 WARM_UP = 6  # until every program is hot
 GOOD, BAD = flow.tensor([1, 5, 9]), flow.tensor([1, 50, 9])

@@ -82,6 +82,7 @@ def test_operators_are_kept_apart_by_their_attributes() -> None:
         profile().key_averages(group_by_attributes=True)
 
 
+@pytest.mark.usefixtures("no_small_programs")
 def test_hot_programs_are_taken_apart_unless_they_are_left_whole() -> None:
     def step(x: flow.Tensor) -> float:
         return (x * 2 + 1).sum().item()

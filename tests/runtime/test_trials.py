@@ -13,6 +13,8 @@ from oneflow.runtime import eager, trial
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.eager_settings import SETTINGS
 
+pytestmark = pytest.mark.usefixtures("no_small_programs")
+
 _SECONDS = 0.05
 
 

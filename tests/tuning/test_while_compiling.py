@@ -56,7 +56,7 @@ def two_blas_threads():
 
 def threads_in_products(monkeypatch, rows):
     """The numbers of threads that a new program's operators may use, those of products last."""
-    seen, interpret = [], cold._interpret
+    seen, interpret = [], cold.interpret
 
     def note(operation, function, operands):
         seen.append(blas_threads())
@@ -65,7 +65,7 @@ def threads_in_products(monkeypatch, rows):
     x = flow.ones(rows, 512)
     x.numpy()
     with monkeypatch.context() as patch:
-        patch.setattr(cold, "_interpret", note)
+        patch.setattr(cold, "interpret", note)
         assert ((x + 1.0) @ flow.ones(512, 64))[0, 0].item() == 1024
     return seen
 

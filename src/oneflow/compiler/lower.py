@@ -390,13 +390,17 @@ def _jit_on_parts(operation: Operation, function: Callable) -> Callable:
     return waiting
 
 
+_INT64 = np.dtype(np.int64)
+
+
 def typed_scalar(number: Any, dtype: np.dtype) -> Any:
     """A Python number as a NumPy scalar of `dtype`.
 
     Integers wrap around as they do on the device.
     """
     if dtype.kind in "iub" and type(number) is not float:
-        return np.int64(wrap_integer(number)).astype(dtype)
+        integer = np.int64(wrap_integer(number))
+        return integer if dtype is _INT64 else integer.astype(dtype)
     return np.asarray(number, dtype)[()]
 
 

@@ -30,8 +30,8 @@ from oneflow.primitives.operation import Operation
 from oneflow.program.ir import Program
 from oneflow.runtime import checks
 from oneflow.runtime.checks import local_rows
-from oneflow.runtime.eager import MetaArray
 from oneflow.runtime.memory import wait_until_ready
+from oneflow.runtime.meta_array import MetaArray
 from oneflow.runtime.transfer import includes_this_process, transfer_array
 
 # The first call pages memory in; the second one is measured.

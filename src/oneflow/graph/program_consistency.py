@@ -22,7 +22,7 @@ from oneflow.compiler.lower import Executable
 from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.program.ir import Program
 from oneflow.program.printer import format_instruction
-from oneflow.runtime.eager import MetaArray
+from oneflow.runtime.meta_array import MetaArray
 from oneflow.tensor.global_values import all_gather_ints
 
 # Bytes of a line that are shown.

@@ -34,7 +34,8 @@ from oneflow.primitives.registry import PRIMITIVES, Primitive
 from oneflow.program.value import Value
 from oneflow.random.generator import default_generator
 from oneflow.runtime import checks
-from oneflow.runtime.eager import MetaArray, flush_all
+from oneflow.runtime.eager import flush_all
+from oneflow.runtime.meta_array import MetaArray
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap

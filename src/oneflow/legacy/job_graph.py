@@ -24,7 +24,7 @@ from oneflow.legacy.optimizers import JobOptimizer
 from oneflow.legacy.session import default_session
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
-from oneflow.runtime.eager import NoValuesError
+from oneflow.runtime.meta_array import NoValuesError
 from oneflow.runtime.planning_mode import planning
 from oneflow.tensor.batch_sharding import BatchSharding
 from oneflow.tensor.host_inputs import HostInputCapture, capture_host_inputs, current_host_inputs

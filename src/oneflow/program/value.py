@@ -81,15 +81,18 @@ class Value:
             other.stale = INFERENCE
         if other.array is None and recorder is not None:
             recorder.add_alias(other)
-            if self.array is not None:  # the program has run meanwhile
-                other.array, other.recorder = self.array, None
+            if self.recorder is not recorder or self.array is not None:  # it has run meanwhile
+                other.array, other.recorder = self.array, self.recorder
+                if other.recorder is not None:
+                    other.recorder.add_alias(other)
         return other
 
     def read(self) -> Any:
         """Return the JAX array, after running the recorded instructions (a sync point)."""
-        recorder = self.recorder
-        if self.array is None and recorder is not None:
+        while self.array is None and (recorder := self.recorder) is not None:
             recorder.flush("read")
+            if self.recorder is recorder:
+                break
         return self.array
 
     @property

@@ -153,7 +153,7 @@ def is_interpreted(program: Program) -> bool:
     """Return whether NumPy computes every instruction of a program when it runs cold."""
     return all(map(_runs_on_numpy, program.devices)) and all(
         instruction.operation.primitive is update_unless_failed
-        or _numpy_function(instruction.operation, instruction.operation.trace) is not None
+        or numpy_function(instruction.operation, instruction.operation.trace) is not None
         for instruction in program.instructions
     )
 
@@ -257,8 +257,13 @@ def _exclusive_array(array: Any, exclusive: dict[int, np.ndarray]) -> np.ndarray
     """The array in contiguous memory of its own, apart from all that are `exclusive` already."""
     if not isinstance(array, np.ndarray) or id(array) in exclusive:
         return np.array(array)
+    return array if is_exclusive(array) else np.array(array, order="C")
+
+
+def is_exclusive(array: Any) -> bool:
+    """Return whether an array has contiguous memory of its own, or is a scalar of NumPy's."""
     flags = array.flags
-    return array if flags.owndata and flags.c_contiguous else np.array(array, order="C")
+    return flags.owndata and flags.c_contiguous
 
 
 def _is_numpy(array: Any) -> bool:
@@ -296,7 +301,7 @@ def _require_out_of_memory(error: Exception) -> None:
 
 
 def _evaluate(operation: Operation, operands: list[Any]) -> Any:
-    function = _numpy_function(operation, operation.trace)
+    function = numpy_function(operation, operation.trace)
     if function is not None:
         return _run_on_host(operation, function, operands)
     is_draw = COLD.interpret and "shape" in operation.attributes
@@ -309,7 +314,7 @@ def _operand_bytes(operation: Operation) -> int:
     return sum(spec.nbytes for spec in (*operation.in_specs, *operation.out_specs))
 
 
-def _numpy_function(operation: Operation, trace: Trace | None) -> NumpyFunction | None:
+def numpy_function(operation: Operation, trace: Trace | None) -> NumpyFunction | None:
     """The interpretation of a trace of an operation; None if it is better compiled."""
     if trace is None or not _runs_on_numpy(operation.device):
         return None
@@ -330,13 +335,13 @@ def _run_on_host(operation: Operation, function: NumpyFunction, operands: list[A
     if blocks is not None:
         return blocks(operation, operands)
     started = time.perf_counter()
-    with _share_of_cores(function.seconds.product):
-        results = _interpret(operation, function, operands)
+    with share_of_cores(function.seconds.product):
+        results = interpret(operation, function, operands)
     note_numpy_time(operation, time.perf_counter() - started)
     return results
 
 
-def _share_of_cores(product: float) -> contextlib.AbstractContextManager[None]:
+def share_of_cores(product: float) -> contextlib.AbstractContextManager[None]:
     """Let one core compute small products, and leave half of them to the background compiler.
 
     Threads of a product wait for each other in a loop, which takes many times as long as a small
@@ -354,7 +359,7 @@ def _share_of_cores(product: float) -> contextlib.AbstractContextManager[None]:
     return contextlib.nullcontext()
 
 
-def _interpret(operation: Operation, function: NumpyFunction, operands: Sequence[Any]) -> Any:
+def interpret(operation: Operation, function: NumpyFunction, operands: Sequence[Any]) -> Any:
     """Run an operation on NumPy."""
     results = function(*map(_as_numpy, operands))
     broadcasted = [
@@ -403,7 +408,7 @@ def _call_executable(operation: Operation, operands: Sequence[Any], use: Use) ->
 def _run_check(operation: Operation, operands: Sequence[Any]) -> tuple[int, int]:
     """The row of an operation's value check."""
     trace = trace_check(operation) if operation.trace is not None else None
-    function = _numpy_function(operation, trace)
+    function = numpy_function(operation, trace)
     if function is not None:
         bad, value = function(*map(_as_numpy, operands))
         return int(bad), int(value)

@@ -17,7 +17,6 @@ from operator import attrgetter
 from typing import Any
 
 import jax
-import numpy as np
 from jax.errors import JaxRuntimeError
 
 from oneflow.base.device import Device
@@ -38,8 +37,11 @@ from oneflow.runtime.counters import STATISTICS
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.runtime.hot import is_collective, warm_up
+from oneflow.runtime.lazy_array import HostArray
+from oneflow.runtime.meta_array import MetaArray
 from oneflow.runtime.program_cache import PROGRAMS, CachedProgram
 from oneflow.runtime.restore import restore_replaced
+from oneflow.runtime.small_programs import small_results
 from oneflow.runtime.trial import Trial
 
 logger = logging.getLogger("oneflow.eager")
@@ -80,7 +82,8 @@ class EagerRecorder(Recorder):
             Whatever running it raised, now or when it was first tried.
         """
         if not self.done:
-            run_recorder(self, reason)
+            if reason != "read" or not _run_small(self):
+                run_recorder(self, reason)
         elif self.error is not None and reason == "read":
             raise self.error.with_traceback(None)
 
@@ -167,6 +170,14 @@ def started_array(value: Value) -> Any:
 
 def read_ready(value: Value) -> Any:
     """The array of `value` as `read_array` gives it, after everything that computes it has run."""
+    if value.array is None:
+        recorder = value.recorder
+        if recorder is not None and type(recorder) is not HostArray:
+            recorder.flush("read")
+            recorder = value.recorder
+        if type(recorder) is HostArray:
+            checks.raise_failed()
+            return recorder.numbers
     array = value.read()
     started = time.perf_counter()
     checks.inherit((array,))
@@ -194,6 +205,34 @@ class ProgramRun:
     executable: Executable | Trial | None = None
     invalid: tuple[int, ...] = ()
     returned: list[Any] = field(default_factory=list)
+
+
+def _run_small(recorder: EagerRecorder) -> bool:
+    """Run the program of this thread's recorder if it is small.
+
+    One behind which the thread has checks to look at waits for these in the ordinary way. A signal
+    handler that records here meanwhile makes it another program.
+
+    Returns:
+        Whether it has run; otherwise nothing has changed.
+    """
+    with _flush_lock:
+        end, owner = recorder.end, recorder.recorded_by
+        if recorder.closed or owner or owner is not checks.thread_checks():
+            return False
+        results = small_results(recorder)
+        if results is None or recorder.end != end:
+            return False
+        recorder.close()
+        for value, numbers in results:
+            numbers.add_alias(value)
+            value.recorder = numbers
+        recorder.done = True
+        checks.inherit(recorder.arrays)
+        recorder.release()
+    STATISTICS.flushes["read"] += 1
+    STATISTICS.values += end
+    return True
 
 
 def run_recorder(recorder: EagerRecorder, reason: str) -> None:
@@ -397,29 +436,6 @@ def _prepare(recorder: EagerRecorder) -> ProgramRun:
 def _is_addressable(device: Device | Placement) -> bool:
     """Return whether this process runs programs there."""
     return not device.is_meta if isinstance(device, Device) else device.includes_this_process
-
-
-class NoValuesError(RuntimeError):
-    """A value was read of a tensor that has none: on ``meta``, or made while planning."""
-
-
-class MetaArray:
-    """Placeholder of an array of which this process holds no data.
-
-    It belongs to a global tensor on other processes' devices, is on the device ``meta``, or was
-    made while planning.
-    """
-
-    __slots__ = ()
-
-    def __array__(self, *args: Any, **options: Any) -> np.ndarray:
-        raise NoValuesError(
-            "a tensor on `meta`, or made while planning, has a shape, but no values to read"
-        )
-
-    def copy(self) -> MetaArray:
-        """Another one."""
-        return MetaArray()
 
 
 def _lookup(recorder: EagerRecorder, positions: list[int]) -> tuple[CachedProgram, tuple[int, ...]]:

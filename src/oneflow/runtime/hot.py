@@ -17,6 +17,7 @@ from oneflow.compiler.lower import Executable, is_compiled
 from oneflow.passes.pipeline import PassGroup, run_passes
 from oneflow.program.ir import Program
 from oneflow.runtime.background import COMPILER
+from oneflow.runtime.compile_cost import seconds_for_writes
 from oneflow.runtime.counters import STATISTICS, compiling
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.runtime.events import EventKind, span
@@ -30,6 +31,10 @@ logger = logging.getLogger("oneflow.eager")
 # those runs before it is compiled.
 _LONG_RUN = 0.5
 _LONG_HOT_AFTER = 4
+# Seconds of compiling writes, by estimate, from which on a program is compiled only when its cold
+# runs have taken as long: a loop that writes single elements, recorded as one program, compiles for
+# minutes. So in all it takes at most twice as long as with the better choice.
+_MANY_WRITES = 4.0
 
 
 def warm_up(
@@ -50,6 +55,8 @@ def warm_up(
     hot_after = max(SETTINGS.hot_after, _LONG_HOT_AFTER) if is_long else SETTINGS.hot_after
     if cached.seen <= max(hot_after, cached.cold_until) or cached.cannot_compile:
         return None
+    if not is_collective(device) and _waits_for_writes(cached):
+        return None
     if cached.trial is not None:
         return _next_in_trial(cached, cached.trial)
     if cached.queued:
@@ -63,6 +70,13 @@ def warm_up(
     else:
         _compile(cached, donated, device)
     return cached.trial or cached.executable
+
+
+def _waits_for_writes(cached: CachedProgram) -> bool:
+    """Return whether a program compiles for longer than it has run so far."""
+    if cached.write_seconds is None:
+        cached.write_seconds = seconds_for_writes(cached.program)
+    return cached.write_seconds > max(_MANY_WRITES, cached.cold_seconds)
 
 
 def _compile_for_good(

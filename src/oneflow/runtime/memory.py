@@ -17,7 +17,7 @@ from oneflow.base.device import PREPARE_PROCESS, Device, device_from_xla, xla_de
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.planning import is_planning
 from oneflow.base.x64 import x64
-from oneflow.runtime.eager import MetaArray
+from oneflow.runtime.meta_array import MetaArray
 from oneflow.tuning.host_memory import require_host_memory
 
 # XLA uses memory on the CPU as it is if its address is a multiple of this, and copies other memory.

@@ -38,6 +38,8 @@ class CachedProgram:
         fastest_cold: seconds of the shortest of them.
         trial: its first runs as a whole, beside cold ones; None before and after.
         waited_seconds: that runs have waited for the background compiler.
+        write_seconds: that XLA takes to compile its writes to parts of arrays, by estimate; None if
+            nobody has asked.
     """
 
     __slots__ = (
@@ -54,6 +56,7 @@ class CachedProgram:
         "seen",
         "trial",
         "waited_seconds",
+        "write_seconds",
     )
 
     def __init__(self, program: Program, guarded: bool = False) -> None:
@@ -65,6 +68,7 @@ class CachedProgram:
         self.queued = self.cannot_compile = False
         self.compiled: threading.Event | None = None
         self.cold_seconds = self.waited_seconds = 0.0
+        self.write_seconds: float | None = None
         self.fastest_cold = math.inf
         self.trial: Trial | None = None
 

@@ -19,8 +19,8 @@ from oneflow.base.x64 import in_x64
 from oneflow.compiler.sharding import array_shape, named_sharding, of_dtype, partial_axes
 from oneflow.primitives.shard_shapes import mesh_coordinates, shard_shape, shard_slices
 from oneflow.primitives.sharding.partial_sums import sum_identity
-from oneflow.runtime.eager import MetaArray
 from oneflow.runtime.memory import writable_copy
+from oneflow.runtime.meta_array import MetaArray
 
 Coordinate = tuple[int, ...]
 

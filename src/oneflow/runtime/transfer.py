@@ -21,7 +21,7 @@ from oneflow.compiler.sharding import named_sharding, partition_of
 from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.primitives.shard_shapes import shard_shape
 from oneflow.primitives.sharding.partial_sums import all_reduce, sum_identity
-from oneflow.runtime.eager import MetaArray
+from oneflow.runtime.meta_array import MetaArray
 from oneflow.runtime.shards import make_global_array
 
 # Compiled programs that are kept, one for each shape and pair of placements.

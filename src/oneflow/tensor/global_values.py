@@ -26,9 +26,10 @@ from oneflow.primitives.shard_shapes import (
     split_counts,
 )
 from oneflow.program.value import Value
-from oneflow.runtime.eager import MetaArray, read_array, started_array
+from oneflow.runtime.eager import read_array, started_array
 from oneflow.runtime.lazy_array import lazy_array_of
 from oneflow.runtime.memory import put
+from oneflow.runtime.meta_array import MetaArray
 from oneflow.runtime.shards import (
     empty_shard,
     identity_like,

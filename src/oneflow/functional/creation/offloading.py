@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 
 from oneflow.program.value import Value
-from oneflow.runtime.eager import MetaArray
 from oneflow.runtime.lazy_array import OffloadedArray
+from oneflow.runtime.meta_array import MetaArray
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import MEMORY_LOCK, marked_like, unwrap, with_history_of

@@ -1,0 +1,197 @@
+"""Small programs on the CPU whose value is read: NumPy computes them from what was recorded.
+
+Starting an executable and reading its result take longer than such a program on NumPy, so it never
+becomes hot, and nothing is looked up or counted for it. Its results stay NumPy's until a
+program takes them. All is computed before anything is written; whatever does not go smoothly is
+left to the ordinary way, which finds what is wrong and says so.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from oneflow.base.device import Device
+from oneflow.base.planning import is_planning
+from oneflow.compiler.lower import typed_scalar
+from oneflow.interpreter.numpy_function import NumpyFunction
+from oneflow.primitives.inference import trace_check
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.trace import Trace
+from oneflow.program.ir import iterate_key
+from oneflow.program.recorder import Recorder
+from oneflow.program.value import Value
+from oneflow.runtime.cold import COLD, is_exclusive, numpy_function, share_of_cores
+from oneflow.runtime.counters import STATISTICS
+from oneflow.runtime.eager_settings import SETTINGS
+from oneflow.runtime.events import SINK
+from oneflow.runtime.lazy_array import HostArray
+
+# Instructions of a small program, and seconds that they take NumPy, by estimate.
+MAX_INSTRUCTIONS = 16
+_MAX_SECONDS = 80e-6
+# The part of these that every instruction takes besides what NumPy does.
+_STEP_SECONDS = 2e-6
+# Results of one that somebody still holds: those that a larger program takes are copied for it.
+_MAX_RESULTS = 4
+# Bytes of an input. While NumPy sees its memory, no program can write its results there.
+_MAX_INPUT_BYTES = 1 << 24
+_ALL = slice(None)
+
+
+class SmallStep:
+    """An operation of small programs, as NumPy computes it.
+
+    Attributes:
+        seconds: by estimate, with those of its run-time check; infinite if it is not for small
+            programs.
+    """
+
+    __slots__ = ("_box", "_check", "_dtypes", "_function", "_specs", "seconds")
+
+    def __init__(self, operation: Operation) -> None:
+        specs = operation.in_specs
+        self._specs = operation.out_specs
+        self._dtypes = [spec.dtype.numpy for spec in specs]
+        self._function = numpy_function(operation, operation.trace)
+        self._check: NumpyFunction | None = None
+        self.seconds = _seconds(self._function, operation, operation.trace)
+        rule = operation.primitive.traits.view
+        self._box: Callable[..., Any] | None = None
+        if rule is not None and rule.box is not None and all(operation.is_scalar[1:]):
+            self._box = functools.partial(rule.box, **operation.attributes)
+        if any(spec.nbytes > _MAX_INPUT_BYTES for spec in specs):
+            self.seconds = math.inf
+        elif operation.needs_check and self._function is not None:
+            trace = trace_check(operation)
+            self._check = numpy_function(operation, trace)
+            self.seconds += _seconds(self._check, operation, trace)
+
+    def results(self, operands: list[Any]) -> Sequence[Any] | None:
+        """The results of the operation; None if its run-time check finds something wrong.
+
+        Args:
+            operands: arrays and Python numbers.
+        """
+        if self._box is not None:
+            results = (_part(operands[0], self._box(*operands[1:])),)
+        else:
+            for slot, operand in enumerate(operands):
+                if not hasattr(operand, "dtype"):
+                    operands[slot] = typed_scalar(operand, self._dtypes[slot])
+            if self._check is not None and self._check(*operands)[0]:
+                return None
+            function: Any = self._function
+            if function.seconds.product:
+                with share_of_cores(function.seconds.product):
+                    results = function(*operands)
+            else:
+                results = function(*operands)
+        return [
+            result if result.shape == spec.shape else np.broadcast_to(result, spec.shape)
+            for result, spec in zip(results, self._specs, strict=True)
+        ]
+
+
+def _part(array: Any, box: Mapping[int, tuple[Any, int | None, int]]) -> Any:
+    """The elements of an array that a box selects."""
+    index: list[Any] = [_ALL] * array.ndim
+    for dim, (start, size, step) in box.items():
+        index[dim] = start if size is None else slice(start, start + size * step, step)
+    return array[tuple(index)]
+
+
+def _seconds(function: NumpyFunction | None, operation: Operation, trace: Trace | None) -> float:
+    """Seconds that NumPy takes for a trace, by estimate; infinite if it is better compiled."""
+    if function is None or trace is None:
+        return math.inf
+    repeats = operation.out_specs[0].numel if trace.elementwise else 1
+    return _STEP_SECONDS + function.seconds.calls + function.seconds.elements * repeats
+
+
+def small_results(recorder: Recorder) -> list[tuple[Value, HostArray]] | None:
+    """Compute what somebody holds of what has been recorded, if that is a small program.
+
+    No check before it may have failed.
+
+    Returns:
+        The values with their numbers; None if the program must run in the ordinary way. Nothing
+        has been changed.
+    """
+    outputs = recorder.outputs
+    if len(outputs) > MAX_INSTRUCTIONS or not _is_for_numpy(recorder):
+        return None
+    started = time.perf_counter()
+    program = []
+    seconds = 0.0
+    for operation, references in iterate_key(recorder.key):
+        step = operation.small_step
+        if step is None:
+            step = operation.small_step = SmallStep(operation)
+        seconds += step.seconds
+        program.append((step, references))
+    live = [
+        (value, position)
+        for position, reference in (*enumerate(outputs), *recorder.aliases)
+        if (value := reference()) is not None
+    ]
+    if seconds > _MAX_SECONDS or len(live) > _MAX_RESULTS:
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            arrays = _compute(program, recorder.arrays, recorder.scalars)
+    except Exception:
+        return None
+    if arrays is None:
+        return None
+    results = []
+    for value, position in live:
+        array = arrays[position]
+        numbers = array if is_exclusive(array) else np.array(array)
+        results.append((value, HostArray(value.spec, numbers)))
+    STATISTICS.cold_runs += 1
+    STATISTICS.cold_seconds += time.perf_counter() - started
+    return results
+
+
+def _is_for_numpy(recorder: Recorder) -> bool:
+    """Return whether programs run on NumPy now."""
+    device = recorder.device
+    return (
+        isinstance(device, Device)
+        and device.type == "cpu"
+        and COLD.interpret
+        and SETTINGS.mode == "deferred"
+        and SINK.record is None
+        and not SETTINGS.by_operator
+        and not is_planning()
+    )
+
+
+def _compute(
+    program: Sequence[tuple[SmallStep, Sequence[Any]]], inputs: Sequence[Any], scalars: list[Any]
+) -> list[Any] | None:
+    """The array of each output; None if a run-time check has failed."""
+    numbers = iter(scalars)
+    arrays = list(map(np.asarray, inputs))
+    values: list[Any] = []
+    for step, references in program:
+        results = step.results(
+            [
+                next(numbers)
+                if reference is None
+                else arrays[~reference]
+                if reference < 0
+                else values[reference]
+                for reference in references
+            ]
+        )
+        if results is None:
+            return None
+        values += results
+    return values

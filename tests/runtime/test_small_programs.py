@@ -1,0 +1,189 @@
+"""Small programs on the CPU: NumPy computes them where they are read, and nothing is compiled."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import oneflow as flow
+from oneflow.runtime.lazy_array import HostArray
+from oneflow.tensor.views import unwrap
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4)
+N = np.array([2, 0, 1])
+
+
+@pytest.fixture(autouse=True)
+def fresh_start() -> None:
+    flow.eager.synchronize()
+    flow.eager.statistics().reset()
+
+
+def _written(array: np.ndarray, index: Any, number: float) -> np.ndarray:
+    array = array.copy()
+    array[index] += number
+    return array
+
+
+def _add_at(x: flow.Tensor, index: Any, number: float) -> flow.Tensor:
+    x = x.clone()
+    x[index] += number
+    return x
+
+
+# Functions of `x`, which holds X, and `n`, which holds N, with the results of NumPy.
+CASES: dict[str, tuple[Callable, Any]] = {
+    "element": (lambda x, n: x[1, 2], X[1, 2]),
+    "element of a row": (lambda x, n: x[1][-1], X[1][-1]),
+    "row": (lambda x, n: x[2], X[2]),
+    "steps": (lambda x, n: x[::2, 1::2], X[::2, 1::2]),
+    "empty": (lambda x, n: x[1:1], X[1:1]),
+    "new dimension": (lambda x, n: x[None, 1, ..., None], X[None, 1, ..., None]),
+    "transposed": (lambda x, n: x.T[3], X.T[3]),
+    "diagonal": (lambda x, n: flow.diagonal(x), np.diagonal(X)),
+    "expanded": (lambda x, n: x[0].expand(2, 4), np.broadcast_to(X[0], (2, 4))),
+    "place in a tensor": (lambda x, n: x[n[0], n[1]], X[N[0], N[1]]),
+    "places": (lambda x, n: x[n], X[N]),
+    "comparison": (lambda x, n: x[1, 1] >= x[2, 0], X[1, 1] >= X[2, 0]),
+    "other dtypes": (lambda x, n: x[1] * n[0], X[1] * np.float32(N[0])),
+    "half": (lambda x, n: x[1].bfloat16().float(), X[1]),
+    "complex": (lambda x, n: (x[1] + 2j).abs(), np.abs(X[1] + 2j)),
+    "sum": (lambda x, n: (x * x).sum(), (X * X).sum()),
+    "product": (lambda x, n: x @ x.T, X @ X.T),
+    "written": (lambda x, n: _add_at(x, (1, 2), 3), _written(X, (1, 2), 3)),
+    "written where a tensor says": (lambda x, n: _add_at(x, n, 3), _written(X, N, 3)),
+    "integers": (lambda x, n: n // 2 - 5, N // 2 - 5),
+    "choice": (lambda x, n: flow.where(x > 5, x, -x), np.where(X > 5, X, -X)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values(name: str) -> None:
+    function, expected = CASES[name]
+    x, n = flow.tensor(X), flow.tensor(N)
+    result = x
+    for _ in range(5):
+        result = function(x, n)
+        array = result.numpy()
+        assert array.dtype == np.asarray(expected).dtype
+        np.testing.assert_array_equal(array, expected)
+        assert tuple(result.shape) == np.shape(expected)
+    flow.eager.synchronize()
+    statistics = flow.eager.statistics()
+    assert (statistics.new_programs, statistics.program_compiles, statistics.hot_runs) == (0, 0, 0)
+    # Larger programs take what small ones have left with NumPy.
+    large = flow.ones(1 << 17) * result.sum()
+    np.testing.assert_allclose(large[-1].item(), np.sum(expected), rtol=1e-5)
+    np.testing.assert_array_equal(x.numpy(), X)
+
+
+def test_what_is_kept_is_no_view_of_what_is_written() -> None:
+    x = flow.tensor(X)
+    row = x[1]
+    before = row.numpy()
+    kept = row.detach().clone()
+    kept.numpy()
+    for _ in range(4):
+        x += flow.ones(3, 4)
+        x.numpy()
+    np.testing.assert_array_equal(before, X[1])
+    np.testing.assert_array_equal(kept.numpy(), X[1])
+    np.testing.assert_array_equal(row.numpy(), X[1] + 4)
+    row[0] = 50
+    assert x[1, 0].item() == 50
+    assert x._version == 5
+
+
+def test_handles_on_one_result() -> None:
+    y = flow.tensor(X) + 1
+    handles = [y.detach(), y.detach().detach(), y.view(12)]
+    assert y[0, 0].item() == 1
+    for handle in handles:
+        np.testing.assert_array_equal(handle.numpy().reshape(3, 4), X + 1)
+    late = y.detach()
+    np.testing.assert_array_equal((late * flow.ones(3, 4)).numpy(), X + 1)
+
+
+def test_gradients() -> None:
+    x = flow.tensor(X, requires_grad=True)
+    total = x[1, 2] * x[0, 3]
+    assert total.item() == 18
+    total.backward()
+    expected = np.zeros_like(X)
+    expected[1, 2], expected[0, 3] = 3, 6
+    assert x.grad is not None
+    np.testing.assert_array_equal(x.grad.numpy(), expected)
+    y = x.detach().clone().requires_grad_()
+    part = y[1]
+    assert part[0].item() == 4
+    square = part * part
+    with flow.no_grad():
+        y[1, 0] = 7
+    assert y[1, 0].item() == 7
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        square.sum().backward()
+
+
+def test_an_error_is_raised_where_a_value_is_read_and_nothing_is_written() -> None:
+    x, n = flow.tensor(X), flow.tensor([1, 7])
+    for _ in range(3):
+        with pytest.raises(IndexError, match=r"7 .*\(in `.*test_small_programs.py"):
+            x[n[1], 0].item()
+        x[n[1], 0] += 1
+        with pytest.raises(IndexError, match="7"):
+            x.numpy()
+        np.testing.assert_array_equal(x.numpy(), X)
+        x[n[0], 0] += 1
+        assert x[1, 0].item() == 5
+        x[n[0], 0] -= 1
+
+
+def test_an_earlier_error_is_raised_too() -> None:
+    large, places = flow.ones(1 << 17), flow.arange(1 << 17)
+    x = flow.tensor(X)
+    for _ in range(4):
+        large[places + 1] *= 2.0
+        y = x[1, 1]
+        with pytest.raises(IndexError, match="131072"):
+            y.item()
+        assert y.item() == 5
+        assert large[3].item() == 1
+
+
+def test_an_interrupted_read_can_be_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = flow.tensor(X)
+    y = x[1, 1] + 1
+
+    def interrupt(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(HostArray, "add_alias", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            y.item()
+    assert y.item() == 6
+
+
+def test_another_thread_reads_what_was_recorded_here() -> None:
+    x = flow.tensor(X)
+    pending = [x[0, 1] + number for number in range(4)]
+    results: list[float] = []
+    thread = threading.Thread(target=lambda: results.extend(y.item() for y in pending))
+    thread.start()
+    thread.join()
+    assert results == [1, 2, 3, 4]
+    assert [y.item() for y in pending] == results
+
+
+def test_results_stay_on_the_host_until_a_program_takes_them() -> None:
+    x = flow.tensor(X) + 1
+    assert x[1, 1].item() == 6
+    assert type(unwrap(x).recorder) is HostArray
+    y = x[0] + 1
+    assert unwrap(x).array is not None
+    np.testing.assert_array_equal(y.numpy(), X[0] + 2)
+    np.testing.assert_array_equal(x.numpy(), X + 1)
