@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests import changes as changes_module
+from tests import changes as changes_module, whole_runs
 from tests.changed_code import changed_names
 from tests.changes import (
     ROOT,
@@ -32,7 +32,6 @@ from tests.conftest import (
 )
 from tests.samples.table import Operator, operators
 from tests.sampling import Sample
-from tests.whole_runs import parts
 
 OPERATORS = "src/oneflow/primitives/operators"
 ROWS = {row.name: row for _, row in operators()}
@@ -359,8 +358,33 @@ def test_parts() -> None:
     assert part_of("laws/test_axes.py") == "laws/test_axes.py"
     assert part_of("graph/test_training.py") == "graph"
     assert part_of("test_smoke.py") == "test_smoke.py"
-    assert parts("graph") == ["graph"]
-    assert "laws/test_axes.py" in parts("laws")
-    assert {"graph", "test_changes.py"} <= set(parts())
+    assert whole_runs.parts("graph") == ["graph"]
+    assert "laws/test_axes.py" in whole_runs.parts("laws")
+    assert {"graph", "test_changes.py"} <= set(whole_runs.parts())
     assert isinstance(ROWS["tanh"], Operator)
-    assert Path(__file__).name in parts()
+    assert Path(__file__).name in whole_runs.parts()
+
+
+def test_a_part_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    part, tried = "laws/test_operators.py", []
+    tests = whole_runs.tests_of(part)
+    assert f"tests/{part}::test_" in tests[0]
+    assert len(tests) > 2
+    assert whole_runs.tests_of("graph") == ["tests/graph"]
+
+    def run(command: list[str], **options: Any) -> subprocess.CompletedProcess:
+        tried.append(command[-1])
+        if len(tried) == 2:
+            raise KeyboardInterrupt
+        return subprocess.CompletedProcess(command, int(len(tried) == 3))
+
+    monkeypatch.setattr(whole_runs, "PASSED", tmp_path / "passed")
+    monkeypatch.setattr(whole_runs.subprocess, "run", run)
+    with pytest.raises(KeyboardInterrupt):
+        whole_runs.run_part(part, "commit")
+    assert not whole_runs.run_part(part, "commit")
+    assert whole_runs.run_part(part, "commit")
+    assert tried == [*tests[:2], *tests[1:], tests[1]]
+    monkeypatch.setattr(whole_runs, "git", lambda *arguments: None)
+    assert whole_runs.passed_before("commit") == set(tests)
+    assert whole_runs.passed_before("another one") == set()

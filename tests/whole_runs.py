@@ -3,14 +3,16 @@
     python -m tests.whole_runs [ROOM]
 
 Parts are the folders of tests, and of laws and at the top the files. One that has passed is not run
-again until something changes; so a run that was stopped goes on where it was.
+again until something changes; so a run that was stopped goes on where it was. The tests of a part
+that is a file run one after the other, and those that had passed before it was stopped do not run
+again either: `.whole_runs` remembers them.
 """
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
-from pathlib import Path
 
 from tests.changes import (
     RECORD,
@@ -23,6 +25,7 @@ from tests.changes import (
 )
 
 NO_TESTS = 5  # what pytest returns if all cases are left out
+PASSED = ROOT / ".whole_runs"  # a commit and a test in each line
 
 
 def parts(room: str = "") -> list[str]:
@@ -42,6 +45,45 @@ def write_down(part: str, commit: str) -> None:
     RECORD.write_text("".join(f"{part}\t{commit}\n" for part, commit in lines), encoding="utf-8")
 
 
+def tests_of(part: str) -> list[str]:
+    """Return what is run of a part, in order: the tests of a file, or a folder at once."""
+    path = f"tests/{part}"
+    if not (ROOT / path).is_file():
+        return [path]
+    body = ast.parse((ROOT / path).read_text(encoding="utf-8")).body
+    names = [node.name for node in body if isinstance(node, ast.FunctionDef)]
+    return [f"{path}::{name}" for name in names if name.startswith("test")]
+
+
+def passed_before(commit: str) -> set[str]:
+    """Return the tests that have passed on a commit, or on one that is not different."""
+    lines = PASSED.read_text(encoding="utf-8").splitlines() if PASSED.exists() else []
+    entries = [line.split("\t") for line in lines]
+    commits = {other for other, _ in entries}
+    equal = {
+        other
+        for other in commits
+        if other == commit
+        or (git("cat-file", "-e", other) is not None and not changed_since(other))
+    }
+    return {test for other, test in entries if other in equal}
+
+
+def run_part(part: str, commit: str) -> bool:
+    """Run what has not passed of a part; return whether nothing fails."""
+    passed, succeeds = passed_before(commit), True
+    for test in tests_of(part):
+        if test in passed:
+            continue
+        command = [sys.executable, "-m", "pytest", "--exhaustive", test]
+        if subprocess.run(command, cwd=ROOT, check=False).returncode in (0, NO_TESTS):
+            with PASSED.open("a", encoding="utf-8") as file:
+                file.write(f"{commit}\t{test}\n")
+        else:
+            succeeds = False
+    return succeeds
+
+
 def main(room: str = "") -> int:
     """Run what has not run whole on the present state; return 1 if something fails."""
     commit = (git("rev-parse", "HEAD") or "").strip()
@@ -53,8 +95,7 @@ def main(room: str = "") -> int:
         before = recorded_commits().get(part)
         if before and git("cat-file", "-e", before) is not None and not changed_since(before):
             continue
-        command = [sys.executable, "-m", "pytest", "--exhaustive", str(Path("tests") / part)]
-        if subprocess.run(command, cwd=ROOT, check=False).returncode in (0, NO_TESTS):
+        if run_part(part, commit):
             write_down(part, commit)
         else:
             failed.append(part)
