@@ -195,8 +195,35 @@ def test_gradients_of_draws_are_those_of_the_mean(name):
 
 
 def test_gamma_numbers_of_bad_concentrations_are_nan():
-    drawn = flow.distributions.Gamma(flow.tensor([-1.0, 0.0]), 1.0, False).sample()
+    drawn = flow.distributions.Gamma(flow.tensor([-1.0, float("nan")]), 1.0, False).sample()
     assert drawn.isnan().all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gamma_numbers_at_the_ends_of_concentrations(dtype):
+    ends = [0.0, float("inf")]
+    ours = flow.distributions.Gamma(flow.tensor(ends, dtype=getattr(flow, dtype)), 1.0, False)
+    theirs = torch.distributions.Gamma(torch.tensor(ends, dtype=getattr(torch, dtype)), 1.0, False)
+    assert ours.sample().tolist() == theirs.sample().tolist()
+
+
+@pytest.mark.parametrize("total_count", [0.0, 3.0])
+def test_no_failures_are_drawn_where_none_are_awaited(total_count):
+    for lib in (torch, flow):
+        probs = lib.tensor([0.0, 0.9])
+        drawn = lib.distributions.NegativeBinomial(lib.tensor(total_count), probs).sample((20,))
+        assert drawn[:, 0].sum().item() == 0
+        assert (drawn[:, 1].sum().item() == 0) == (total_count == 0)
+
+
+def test_parameters_that_are_computed_have_gradients_under_no_grad():
+    for lib in (torch, flow):
+        probs = lib.tensor([0.2, 0.7], requires_grad=True)
+        distribution = lib.distributions.Bernoulli(probs)
+        with lib.no_grad():
+            logits = distribution.logits
+        logits.sum().backward()
+        assert probs.grad is not None
 
 
 def test_formulas_of_users(monkeypatch):

@@ -159,6 +159,11 @@ class DataLoader(KeywordSuggestion, Generic[T_co]):
         self.generator = generator
         self.persistent_workers = persistent_workers
         self.drop_last = drop_last
+        if multiprocessing_context is not None and not num_workers:
+            raise ValueError(
+                "multiprocessing_context can only be used with multi-process loading "
+                f"(num_workers > 0), but got num_workers={num_workers}"
+            )
         self.multiprocessing_context: Any = (
             context_for(multiprocessing_context) if num_workers else None
         )

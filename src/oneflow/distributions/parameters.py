@@ -10,6 +10,7 @@ import numpy as np
 from oneflow.base.device import CPU
 from oneflow.base.dtype import get_default_dtype
 from oneflow.base.limits import finfo
+from oneflow.differentiation.grad_mode import enable_grad
 from oneflow.functional.shape.concat import cat
 from oneflow.functional.shape.stack import broadcast_tensors
 from oneflow.tensor.tensor import Tensor
@@ -39,7 +40,10 @@ class lazy_property(Generic[T]):
     @overload
     def __get__(self, instance: object, owner: Any = None) -> T: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else self.wrapped(instance)
+        if instance is None:
+            return self
+        with enable_grad():
+            return self.wrapped(instance)
 
 
 def as_tensors(*values: Any) -> list[Tensor]:

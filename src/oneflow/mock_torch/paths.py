@@ -172,6 +172,8 @@ _ROWS = (
         "block_diag cdist chain_matmul einsum istft norm meshgrid pca_lowrank split stft "
         "svd_lowrank tensordot unique unique_consecutive unravel_index",
     ),
+    ("torch.functional", "torch.nn", "F=functional"),
+    ("torch._vmap_internals", "torch.func", "vmap _vmap=vmap"),
     ("torch.fx.graph", "torch.fx", "Graph"),
     ("torch.fx.interpreter", "torch.fx", "Interpreter Transformer"),
     ("torch.multiprocessing.pool", "torch.multiprocessing", "Pool"),

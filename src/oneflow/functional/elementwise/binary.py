@@ -134,12 +134,19 @@ def nextafter(input: Tensor, other: Tensor) -> Tensor:
 def heaviside(input: Tensor, other: Tensor) -> Tensor:
     """0 below 0, 1 above 0, and `other` at 0.
 
+    Raises:
+        RuntimeError: the dtypes differ.
+
     Example:
         >>> import oneflow as flow
         >>> flow.heaviside(flow.tensor([-1.0, 0.0, 2.0]), flow.tensor([0.5]))
         tensor([0.0000, 0.5000, 1.0000], dtype=oneflow.float32)
     """
     require_tensors("heaviside", input, other)
+    if input.dtype is not other.dtype:
+        raise RuntimeError(
+            f"heaviside: `other` must have the dtype of `input`, {input.dtype}, got {other.dtype}"
+        )
     return binary(s.heaviside, input, other)
 
 

@@ -32,6 +32,8 @@ def _histogram(
                 f"{name}: `bins` and `weight` must have the dtype of `input`, {points.dtype!r}, "
                 f"got {argument.dtype!r}"
             )
+    if any(isinstance(bin_edges, Tensor) and not bin_edges.numel() for bin_edges in bins):
+        raise RuntimeError(f"{name}: a tensor of `bins` must have at least 1 element, got 0")
     edges = [
         bin_edges.numpy() if isinstance(bin_edges, Tensor) else bin_edges for bin_edges in bins
     ]

@@ -48,6 +48,7 @@ from oneflow.mock_torch.pytorch.top_level import (
     randint_like as randint_like,
     sparse_bsc as sparse_bsc,
     sparse_bsr as sparse_bsr,
+    stft as stft,
 )
 
 __all__ = [
@@ -86,5 +87,6 @@ __all__ = [
     "save",
     "sparse_bsc",
     "sparse_bsr",
+    "stft",
     "tensor",
 ]

@@ -342,9 +342,10 @@ def _gamma(concentration, seed, stream, *, shard: ShardIndex | None = None):
     uniform = _unit_positive(bits[0], bits[1], np.dtype(np.float64))
     power = jnp.where(is_small, uniform ** (1 / jnp.where(possible, alpha, 1.0)), 1.0)
     sample = _sample_until_accepted(draw, make_proposal, possible) * power
-    # Zero is no number of this distribution.
-    positive = jnp.maximum(sample, float(jnp.finfo(concentration.dtype).tiny))
-    return jnp.where(possible, positive, jnp.nan).astype(concentration.dtype)
+    # Zero is no number of this distribution, not even of the limits at 0 and at infinity.
+    tiny = float(jnp.finfo(concentration.dtype).tiny)
+    limit = jnp.where(alpha == 0, tiny, jnp.where(alpha == jnp.inf, jnp.inf, jnp.nan))
+    return jnp.where(possible, jnp.maximum(sample, tiny), limit).astype(concentration.dtype)
 
 
 # Numbers of the gamma distribution with rate 1. Their gradient is that of the quantile of a
