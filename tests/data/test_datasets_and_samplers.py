@@ -113,6 +113,29 @@ def test_weighted_random_sampler():
         data.WeightedRandomSampler([[1.0]], 1)
 
 
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        data.RandomSampler(range(20)),
+        data.RandomSampler(range(20), replacement=True),
+        data.SubsetRandomSampler(range(20)),
+        data.WeightedRandomSampler([1.0] * 20, 20),
+        data.BatchSampler(data.RandomSampler(range(20)), 4, False),
+    ],
+    ids=["random", "replacement", "subset", "weighted", "batches"],
+)
+def test_an_order_is_drawn_with_the_first_number(sampler):
+    """PyTorch's samplers are generators, too: a seed set behind `iter()` counts."""
+    flow.manual_seed(1)
+    state = flow.get_rng_state()
+    numbers = iter(sampler)
+    assert flow.equal(flow.get_rng_state(), state)
+    flow.manual_seed(5)
+    order = list(numbers)
+    flow.manual_seed(5)
+    assert order == list(sampler)
+
+
 def test_batch_sampler():
     assert list(data.BatchSampler("abcde", 2, False)) == [["a", "b"], ["c", "d"], ["e"]]
     assert list(data.BatchSampler(data.SequentialSampler("abcde"), 2, True)) == [[0, 1], [2, 3]]

@@ -106,10 +106,11 @@ class RandomSampler(Sampler[int]):
         require_host_memory("RandomSampler", max(total, sample_count))
         random = random_numbers(self.generator)
         if self.replacement:
-            return iter(random.integers(total, size=sample_count).tolist() if total else [])
+            yield from random.integers(total, size=sample_count).tolist() if total else []
+            return
         rounds = -(-sample_count // total) if total else 0
         orders = [random.permutation(total) for _ in range(rounds)]
-        return iter(np.concatenate(orders)[:sample_count].tolist() if orders else [])
+        yield from np.concatenate(orders)[:sample_count].tolist() if orders else []
 
     def __len__(self) -> int:
         return self.num_samples
@@ -135,7 +136,8 @@ class SubsetRandomSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         require_host_memory("SubsetRandomSampler", len(self.indices))
         order = random_numbers(self.generator).permutation(len(self.indices))
-        return iter([self.indices[position] for position in order.tolist()])
+        for position in order.tolist():
+            yield self.indices[position]
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -185,7 +187,7 @@ class WeightedRandomSampler(Sampler[int]):
         probs = self.weights / self.weights.sum()
         random = random_numbers(self.generator)
         samples = random.choice(len(probs), self.num_samples, self.replacement, probs)
-        return iter(samples.tolist())
+        yield from samples.tolist()
 
     def __len__(self) -> int:
         return self.num_samples
