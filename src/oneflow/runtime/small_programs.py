@@ -37,8 +37,9 @@ MAX_INSTRUCTIONS = 16
 _MAX_SECONDS = 80e-6
 # The part of these that every instruction takes besides what NumPy does.
 _STEP_SECONDS = 2e-6
-# Results of one that somebody still holds: those that a larger program takes are copied for it.
-_MAX_RESULTS = 4
+# Results that somebody still holds: the one that is read. Others are likely operands of what
+# follows; to put these on the device takes longer than a program that is hot.
+_MAX_RESULTS = 1
 # Bytes of an input. While NumPy sees its memory, no program can write its results there.
 _MAX_INPUT_BYTES = 1 << 24
 _ALL = slice(None)
