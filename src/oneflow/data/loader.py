@@ -270,12 +270,7 @@ class DataLoader(KeywordSuggestion, Generic[T_co]):
         position = self._position
         if position is None or position.exhausted:
             return {"batches": 0, "begin": None, "generator": now, "sampler": sampler_state(self)}
-        return {
-            "batches": position.num_batches,
-            "begin": position.begin,
-            "generator": now,
-            "sampler": position.begin_of_sampler,
-        }
+        return {**position.state_dict(), "generator": now}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Let the next iteration go on from a `state_dict`."""
@@ -313,7 +308,9 @@ class Batches(Iterator):
         numbers = iter(loader._numbers)
         to_skip = 0 if resume is None else resume["batches"]
         stream = isinstance(loader.dataset, IterableDataset)
-        if resume is not None and not stream:
+        self.position.is_ordered = pool is not None  # which takes numbers ahead
+        if resume is not None and resume.get("is_ordered", True) and not stream:
+            self.position.is_ordered = True
             # One more than given out before is taken, so that the order has been drawn.
             taken = list(itertools.islice(numbers, to_skip + 1))
             numbers = itertools.chain(taken[to_skip:], numbers)

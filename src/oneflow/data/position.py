@@ -18,12 +18,23 @@ class Position:
         begin_of_sampler: that of the sampler's own generator, if it has one.
         num_batches: number of batches given out.
         exhausted: it is over.
+        is_ordered: the order has been drawn: samplers draw it with the first number.
     """
 
     begin: Tensor
     begin_of_sampler: Tensor | None
     num_batches: int = 0
     exhausted: bool = False
+    is_ordered: bool = False
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a loader needs to go on from here."""
+        return {
+            "batches": self.num_batches,
+            "begin": self.begin,
+            "sampler": self.begin_of_sampler,
+            "is_ordered": self.is_ordered or self.num_batches > 0,
+        }
 
 
 def sampler_generator(loader: Any) -> Generator | None:
