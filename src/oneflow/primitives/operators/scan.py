@@ -50,11 +50,17 @@ def _cumprod_on_cpu(x, *, dim: int):
     return running_product(x, dim)
 
 
+def _canonical_logarithms(x):
+    """Complex logarithms where that of 0 has phase 0, and NaN a phase that is NaN."""
+    x = jnp.where(jnp.real(x) == -jnp.inf, jnp.asarray(-jnp.inf, x.dtype), x)
+    return jnp.where(jnp.isnan(x), jnp.asarray(complex(jnp.nan, jnp.nan), x.dtype), x)
+
+
 def _logcumsumexp(x, *, dim: int):
     if not x.ndim:
         return x
     if jnp.iscomplexobj(x):
-        return lax.associative_scan(complex_logaddexp, x, axis=dim)
+        return lax.associative_scan(complex_logaddexp, _canonical_logarithms(x), axis=dim)
     return lax.cumlogsumexp(x, axis=dim)
 
 
