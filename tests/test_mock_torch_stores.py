@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -77,6 +80,18 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "get none": _short,
     "wait for what comes": _waits,
     "extended": _after(("has_extended_api",)),
+    "a number": _after(("set", "a", 3)),
+    "append a number": _after(("append", "a", 3)),
+    "compare with a number": _after(("compare_set", "a", 3, "b")),
+    "a memory view": _after(("set", "a", memoryview(b"b"))),
+    "a byte array": _after(("set", "a", bytearray(b"b")), ("get", "a")),
+    "a key of bytes": _after(("set", b"a", "b"), ("get", b"a"), ("wait", [b"a"])),
+    "a number as key": _after(("get", 3)),
+    "a number as key of several": _after(("multi_get", [3])),
+    "a number among several": _after(("multi_set", ["a"], [3])),
+    "text as several keys": _after(("set", "a", "1"), ("check", "a")),
+    "add a fraction": _after(("add", "a", 1.5)),
+    "add to text": _after(("set", "a", "text"), ("add", "a", 1)),
 }
 #: PyTorch's file stores do not know whether a key was there, nor append nor read several.
 DELETE = _after(("set", "a", "1"), ("delete_key", "a"), ("delete_key", "a"), ("check", ["a"]))
@@ -143,6 +158,94 @@ def test_too_few_processes_and_no_master_are_errors() -> None:
         OURS.TCPStore("localhost", 1, timeout=_SOON)
     with pytest.raises(NotImplementedError, match="is no store"):
         OURS.Store().set("a", "1")
+
+
+def test_as_many_values_as_keys_are_set() -> None:
+    theirs: Any = torch.distributed
+    master = theirs.TCPStore("localhost", 0, is_master=True)
+    with pytest.raises(theirs.DistStoreError):
+        master.multi_set(["a", "b"], ["1"])
+    for kind in STORES:
+        if kind != "file":
+            with pytest.raises(OURS.DistStoreError, match="2 keys and 1 values"):
+                STORES[kind](OURS, Path()).multi_set(["a", "b"], ["1"])
+
+
+def test_a_refused_request_leaves_the_store_as_it_is(capfd: Any) -> None:
+    store = STORES["tcp"](OURS, Path())
+    store.set("a", "text")
+    with pytest.raises(OURS.DistNetworkError, match="'text' of key 'a' is no number"):
+        store.add("a", 1)
+    assert store.get("a") == b"text"
+    assert not capfd.readouterr().err
+
+
+class _Alarm(TimeoutError):
+    pass
+
+
+@pytest.fixture
+def alarm() -> Any:
+    """Sets when a signal's handler raises an exception."""
+
+    def handler(*_: Any) -> None:
+        raise _Alarm("time is up")
+
+    before = signal.signal(signal.SIGALRM, handler)
+    yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def test_an_interrupted_request_leaves_no_answer_to_later_ones(alarm: Any) -> None:
+    master = STORES["tcp"](OURS, Path())
+    store = OURS.TCPStore("localhost", master.port)
+    store.set("a", "right")
+    alarm(0.05)
+    with pytest.raises(_Alarm):
+        store.wait(["none"], timedelta(seconds=0.2))
+    assert [store.get("a"), store.add("n", 1), store.get("a")] == [b"right", 1, b"right"]
+    time.sleep(0.2)
+    assert [store.get("a"), store.add("n", 1), store.check(["b"])] == [b"right", 2, False]
+
+
+def test_connecting_can_be_interrupted(alarm: Any) -> None:
+    alarm(0.05)
+    with pytest.raises(_Alarm):
+        OURS.TCPStore("localhost", 1, timeout=timedelta(seconds=5))
+
+
+def test_a_store_without_its_master_is_an_error_of_the_network() -> None:
+    master = STORES["tcp"](OURS, Path())
+    store = OURS.TCPStore("localhost", master.port)
+    del master
+    gc.collect()
+    for _ in range(2):
+        with pytest.raises(OURS.DistNetworkError, match="store"):
+            store.get("a")
+
+
+_FORKED = """
+import os
+import sys
+from oneflow import mock_torch
+with mock_torch.enable():
+    from torch.distributed import TCPStore
+master = TCPStore("localhost", 0, is_master=True)
+master.set("a", "1")
+child = os.fork()
+for number in range(200):
+    assert master.get("a") == b"1"
+    assert master.add(str(child == 0), 1) == number + 1
+if child == 0:
+    sys.exit()
+assert os.waitpid(child, 0)[1] == 0
+assert master.get("True") == b"200"
+"""
+
+
+def test_a_forked_process_has_a_connection_of_its_own() -> None:
+    subprocess.run([sys.executable, "-W", "ignore", "-c", _FORKED], check=True, timeout=100)
 
 
 def test_the_last_to_go_removes_the_file(tmp_path: Path) -> None:

@@ -16,6 +16,9 @@ ROWS = (
     (complex(-_INF, 1), 1j),
     (complex(_NAN, 0), 1),
     (1, complex(1, _NAN), 2),
+    (complex(-_INF, _NAN), 1),
+    (1, complex(-_INF, _NAN), 2),
+    (complex(_INF, _NAN), 1),
     (complex(-_INF, 0), complex(_INF, 0)),
 )
 

@@ -52,8 +52,8 @@ def _cumprod_on_cpu(x, *, dim: int):
 
 def _canonical_logarithms(x):
     """Complex logarithms where that of 0 has phase 0, and NaN a phase that is NaN."""
-    x = jnp.where(jnp.real(x) == -jnp.inf, jnp.asarray(-jnp.inf, x.dtype), x)
-    return jnp.where(jnp.isnan(x), jnp.asarray(complex(jnp.nan, jnp.nan), x.dtype), x)
+    without_phase = jnp.where(jnp.real(x) == -jnp.inf, jnp.asarray(-jnp.inf, x.dtype), x)
+    return jnp.where(jnp.isnan(x), jnp.asarray(complex(jnp.nan, jnp.nan), x.dtype), without_phase)
 
 
 def _logcumsumexp(x, *, dim: int):

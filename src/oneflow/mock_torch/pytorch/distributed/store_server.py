@@ -1,12 +1,14 @@
 """The server of a `TCPStore`, and the connections to it.
 
 A message is a number of fields, and each field its length and bytes: a request is an operation with
-its fields, an answer its fields. Nothing that comes in is code.
+its fields, an answer `DONE` and its fields, or why there is none. Nothing that comes in is code.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import socket
 import socketserver
 import struct
@@ -19,6 +21,8 @@ from oneflow.mock_torch.pytorch.distributed.store_values import SharedValues
 _COUNT = struct.Struct("!I")
 #: The operation that waits for keys; its first field is how many seconds.
 WAIT = "wait"
+#: The first field of answers to requests that have been done.
+DONE = b""
 
 
 def send(connection: socket.socket, fields: Sequence[bytes]) -> None:
@@ -43,7 +47,8 @@ def _read(connection: socket.socket, length: int) -> bytes:
     while len(data) < length:
         part = connection.recv(length - len(data))
         if not part:
-            raise ConnectionError("the store's other side has closed the connection")
+            text = "the other side has closed the connection"
+            raise ConnectionResetError(errno.ECONNRESET, text)
         data += part
     return bytes(data)
 
@@ -53,16 +58,29 @@ class _Connection(socketserver.BaseRequestHandler):
 
     def handle(self) -> None:
         """Answer until the client goes."""
-        values = cast(StoreServer, self.server).values
         with contextlib.suppress(ConnectionError):
             while True:
                 operation, *fields = receive(self.request)
-                if operation == WAIT.encode():
-                    seconds, *keys = fields
-                    there = values.wait(keys, float(seconds))
-                    send(self.request, [b"1" if there else b""])
-                else:
-                    send(self.request, values.answer(operation.decode(), fields))
+                try:
+                    answer = [DONE, *self._answer(operation.decode(), fields)]
+                except ValueError as error:
+                    answer = [str(error).encode()]
+                send(self.request, answer)
+
+    def setup(self) -> None:
+        """Let the server close the connection."""
+        cast(StoreServer, self.server).connections.add(self.request)
+
+    def finish(self) -> None:
+        """Leave the server."""
+        cast(StoreServer, self.server).connections.discard(self.request)
+
+    def _answer(self, operation: str, fields: Sequence[bytes]) -> Sequence[bytes]:
+        values = cast(StoreServer, self.server).values
+        if operation == WAIT:
+            seconds, *keys = fields
+            return [b"1" if values.wait(keys, float(seconds)) else b""]
+        return values.answer(operation, fields)
 
 
 class StoreServer(socketserver.ThreadingTCPServer):
@@ -79,10 +97,16 @@ class StoreServer(socketserver.ThreadingTCPServer):
     def __init__(self, host: str, port: int) -> None:
         super().__init__((host, port), _Connection)
         self.values = SharedValues()
+        self.connections: set[socket.socket] = set()
         self.port: int = self.server_address[1]
+        self._process = os.getpid()
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
     def close(self) -> None:
-        """Answer no longer."""
-        self.shutdown()
+        """Answer no longer; a forked process has no thread that answers."""
+        if self._process == os.getpid():
+            self.shutdown()
+            for connection in list(self.connections):
+                with contextlib.suppress(OSError):  # the client has gone
+                    connection.shutdown(socket.SHUT_RDWR)
         self.server_close()

@@ -26,7 +26,13 @@ def _multi_set(values: Values, *keys_and_values: bytes) -> Sequence[bytes]:
 
 
 def _add(values: Values, key: bytes, amount: bytes) -> Sequence[bytes]:
-    values[key] = str(int(values.get(key, b"0")) + int(amount)).encode()
+    value = values.get(key, b"0")
+    try:
+        number = int(value)
+    except ValueError:
+        text = f"{value[:20]!r} of key {key.decode()!r} is no number to add to"
+        raise ValueError(text) from None
+    values[key] = str(number + int(amount)).encode()
     return (values[key],)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import operator
 import os
-import socket
-import threading
 import time
 import weakref
 from collections.abc import Sequence
@@ -17,7 +16,8 @@ from oneflow.mock_torch.pytorch.distributed.distributed_c10d import (
     DistNetworkError,
     DistStoreError,
 )
-from oneflow.mock_torch.pytorch.distributed.store_server import WAIT, StoreServer, receive, send
+from oneflow.mock_torch.pytorch.distributed.store_client import StoreClient
+from oneflow.mock_torch.pytorch.distributed.store_server import WAIT, StoreServer
 from oneflow.mock_torch.pytorch.distributed.store_values import SharedValues, Values, answer
 
 _TIMEOUT = timedelta(seconds=300)
@@ -26,7 +26,17 @@ _USERS = b"\0users"
 
 
 def _bytes(value: str | bytes) -> bytes:
-    return value.encode() if isinstance(value, str) else bytes(value)
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, bytes | bytearray):
+        return bytes(value)
+    raise TypeError(f"keys and values of stores are text or bytes, got {value!r}")
+
+
+def _all_bytes(keys: Sequence[str] | Sequence[bytes]) -> list[bytes]:
+    if isinstance(keys, str | bytes):
+        raise TypeError(f"expected a sequence of keys, got the single {keys!r}")
+    return [_bytes(key) for key in keys]
 
 
 class Store:
@@ -71,16 +81,26 @@ class Store:
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
         """Return the values of several keys, for which it waits."""
         self.wait(keys)
-        return list(self._request("get", *map(_bytes, keys)))
+        return list(self._request("get", *_all_bytes(keys)))
 
     def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
-        """Give several keys values at once."""
-        pairs = zip(keys, values, strict=True)
-        self._request("multi_set", *(_bytes(part) for pair in pairs for part in pair))
+        """Give several keys values at once.
+
+        Raises:
+            DistStoreError: there are more of ones than of the others.
+        """
+        if len(keys) != len(values):
+            raise DistStoreError(f"multi_set got {len(keys)} keys and {len(values)} values")
+        pairs = zip(_all_bytes(keys), map(_bytes, values), strict=True)
+        self._request("multi_set", *(part for pair in pairs for part in pair))
 
     def add(self, key: str, amount: int) -> int:
-        """Add to the number of a key, 0 at first, and return the sum."""
-        return int(self._request("add", _bytes(key), str(amount).encode())[0])
+        """Add to the number of a key, 0 at first, and return the sum.
+
+        Raises:
+            ValueError: its value is no number; over the network this is a `DistNetworkError`.
+        """
+        return int(self._request("add", _bytes(key), str(operator.index(amount)).encode())[0])
 
     def append(self, key: str, value: str | bytes) -> None:
         """Put something behind the value of a key."""
@@ -99,7 +119,7 @@ class Store:
 
     def check(self, keys: Sequence[str]) -> bool:
         """Return whether all keys have values."""
-        return bool(self._request("check", *map(_bytes, keys))[0])
+        return bool(self._request("check", *_all_bytes(keys))[0])
 
     def delete_key(self, key: str) -> bool:
         """Take a key away; returns whether it was there."""
@@ -120,8 +140,10 @@ class Store:
             DistStoreError: they have not within `timeout`, or that of the store.
         """
         seconds = (self._timeout if timeout is None else timeout).total_seconds()
-        if not self._wait([_bytes(key) for key in keys], seconds):
-            raise DistStoreError(f"wait timeout after {seconds} s, keys: {', '.join(keys)}")
+        waited = _all_bytes(keys)
+        if not self._wait(waited, seconds):
+            names = b", ".join(waited).decode()
+            raise DistStoreError(f"wait timeout after {seconds} s, keys: {names}")
 
     def has_extended_api(self) -> bool:
         """Return whether the store appends, and reads and sets several keys at once."""
@@ -241,7 +263,8 @@ class TCPStore(Store):
         use_libuv: accepted.
 
     Raises:
-        DistNetworkError: the master does not answer, or its port is not free.
+        DistNetworkError: the master does not answer, or its port is not free; requests raise it
+            too, once the master has gone.
         DistStoreError: there are fewer than `world_size` processes within `timeout`.
 
     Example:
@@ -273,8 +296,8 @@ class TCPStore(Store):
         self._timeout, self.host, self.port = timeout, host_name, port
         if is_master:
             self._serve()
-        self._lock = threading.Lock()
-        self._connection = self._connect()
+        self._client = StoreClient(host_name, self.port, timeout.total_seconds())
+        weakref.finalize(self, self._client.close)
         if world_size and wait_for_workers:
             self._wait_for_workers(world_size)
 
@@ -286,29 +309,13 @@ class TCPStore(Store):
         self.port = self._server.port
         weakref.finalize(self, self._server.close)
 
-    def _connect(self) -> socket.socket:
-        end = time.monotonic() + self._timeout.total_seconds()
-        while True:
-            try:
-                connection = socket.create_connection((self.host, self.port))
-            except OSError as error:
-                if time.monotonic() > end:
-                    text = f"no store answers at {self.host}:{self.port}"
-                    raise DistNetworkError(text) from error
-                time.sleep(_BETWEEN_LOOKS)
-            else:
-                weakref.finalize(self, connection.close)
-                return connection
-
     def _wait_for_workers(self, world_size: int) -> None:
         if self.add("init/", 1) >= world_size:
             self.set("init/all", "")
         self.wait(["init/all"])
 
     def _request(self, operation: str, *fields: bytes) -> Sequence[bytes]:
-        with self._lock:
-            send(self._connection, [operation.encode(), *fields])
-            return receive(self._connection)
+        return self._client.request(operation, fields)
 
     def _wait(self, keys: Sequence[bytes], seconds: float) -> bool:
         return bool(self._request(WAIT, str(seconds).encode(), *keys)[0])
@@ -327,6 +334,12 @@ class PrefixStore(Store):
         self._prefix = f"{prefix}/"
         self.underlying_store = store
 
+    def _key(self, key: str | bytes) -> str:
+        return self._prefix + _bytes(key).decode()
+
+    def _keys(self, keys: Sequence[str]) -> list[str]:
+        return [self._key(key) for key in _all_bytes(keys)]
+
     @property
     def timeout(self) -> timedelta:
         """The time that reading waits for a key."""
@@ -338,38 +351,38 @@ class PrefixStore(Store):
 
     def set(self, key: str, value: str | bytes) -> None:
         """Give a key a value."""
-        self.underlying_store.set(self._prefix + key, value)
+        self.underlying_store.set(self._key(key), value)
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
         """Return the values of several keys, for which it waits."""
-        return self.underlying_store.multi_get([self._prefix + key for key in keys])
+        return self.underlying_store.multi_get(self._keys(keys))
 
     def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
         """Give several keys values at once."""
-        self.underlying_store.multi_set([self._prefix + key for key in keys], values)
+        self.underlying_store.multi_set(self._keys(keys), values)
 
     def add(self, key: str, amount: int) -> int:
         """Add to the number of a key, 0 at first, and return the sum."""
-        return self.underlying_store.add(self._prefix + key, amount)
+        return self.underlying_store.add(self._key(key), amount)
 
     def append(self, key: str, value: str | bytes) -> None:
         """Put something behind the value of a key."""
-        self.underlying_store.append(self._prefix + key, value)
+        self.underlying_store.append(self._key(key), value)
 
     def compare_set(
         self, key: str, expected_value: str | bytes, desired_value: str | bytes
     ) -> bytes:
         """Give a key a value if it has another one, or none where that is empty."""
         store = self.underlying_store
-        return store.compare_set(self._prefix + key, expected_value, desired_value)
+        return store.compare_set(self._key(key), expected_value, desired_value)
 
     def check(self, keys: Sequence[str]) -> bool:
         """Return whether all keys have values."""
-        return self.underlying_store.check([self._prefix + key for key in keys])
+        return self.underlying_store.check(self._keys(keys))
 
     def delete_key(self, key: str) -> bool:
         """Take a key away; returns whether it was there."""
-        return self.underlying_store.delete_key(self._prefix + key)
+        return self.underlying_store.delete_key(self._key(key))
 
     def list_keys(self) -> list[str]:
         """Return the keys of this part, without what they begin with."""
@@ -382,7 +395,7 @@ class PrefixStore(Store):
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
         """Wait until all keys have values."""
-        self.underlying_store.wait([self._prefix + key for key in keys], timeout)
+        self.underlying_store.wait(self._keys(keys), timeout)
 
 
 __all__ = ["FileStore", "HashStore", "PrefixStore", "Store", "TCPStore"]
