@@ -88,7 +88,7 @@ def test_results_of_threads_that_have_ended_are_not_held() -> None:
 
 def test_finalizers_in_threads_run_programs() -> None:
     script = """
-import gc, threading
+import gc, sys, threading
 import oneflow as flow
 class Doubled(flow.nn.Graph):
     def build(self, x):
@@ -100,11 +100,17 @@ class Logger:
         self.me = self
     def __del__(self):
         graph(x)
+def collect(frame, event, argument):
+    if event == "call" and frame.f_globals.get("__name__", "").startswith("oneflow"):
+        gc.collect(0)
 def run():
-    gc.set_threshold(23)
-    for _ in range(1000):
+    # JAX itself fails where a finalizer within it runs its programs.
+    gc.disable()
+    sys.setprofile(collect)
+    for _ in range(200):
         Logger()
         graph(x)
+    sys.setprofile(None)
     print("has run")
 thread = threading.Thread(target=run)
 thread.start()
@@ -158,12 +164,72 @@ start(lambda: graph(x))
 start(lambda: (x + 1).sum().item())
 start(lambda: model(x).sum().backward())
 start(lambda: flow.tensor([[1.0, 2.0]]).numpy())
-while len(have_run) < 4:
+start(lambda: (time.sleep(0.0005), x.sum().item()))
+while len(have_run) < 5:
     time.sleep(0.1)
 sys.exit(5)
 """
     done = run_script(script)
     assert (done.returncode, done.stderr) == (5, "")
+
+
+@pytest.mark.parametrize(
+    "wait",
+    ["time.sleep(1000)", "threading.Event().wait()", "socket.socketpair()[0].recv(1)"],
+)
+def test_daemon_threads_that_wait_do_not_hold_the_process(wait: str) -> None:
+    """The module has imported JAX, but the thread is in none of its functions."""
+    script = f"""
+import socket, threading, time
+import jax
+import oneflow as flow
+has_run = threading.Event()
+def run():
+    flow.ones(1).add(1).numpy()
+    has_run.set()
+    {wait}
+threading.Thread(target=run, daemon=True).start()
+has_run.wait()
+begin = time.monotonic()
+import atexit
+from oneflow.runtime import daemon_threads
+daemon_threads.end_daemon_threads()
+assert time.monotonic() - begin < 5
+"""
+    done = run_script(script)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("item", ["flow.ones(2)", "2"])
+def test_daemon_threads_go_on_serving_a_queue(item: str) -> None:
+    """A handler from before the first import waits for them; a number of a thread comes again."""
+    script = f"""
+import atexit, queue, threading, time
+tasks, results = queue.Queue(), []
+@atexit.register
+def flush():
+    tasks.join()
+    print(len(results))
+import oneflow as flow
+for _ in range(3):
+    thread = threading.Thread(target=lambda: flow.ones(1).numpy())
+    thread.start()
+    thread.join()
+    del thread
+def serve():
+    while True:
+        task = tasks.get()
+        time.sleep(0.05)
+        results.append(task.sum().item() if isinstance(task, flow.Tensor) else task)
+        tasks.task_done()
+threading.Thread(target=serve, daemon=True).start()
+for _ in range(20):
+    tasks.put({item})
+while not results:
+    time.sleep(0.01)
+"""
+    done = run_script(script)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "20\n")
 
 
 def test_errors_at_the_end_of_a_process_are_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:

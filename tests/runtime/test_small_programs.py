@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
+from oneflow.runtime import small_programs
 from oneflow.runtime.lazy_array import HostArray
 from oneflow.tensor.views import unwrap
 
@@ -166,6 +167,60 @@ def test_an_interrupted_read_can_be_repeated(monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(KeyboardInterrupt):
             y.item()
     assert y.item() == 6
+
+
+def test_what_a_signal_handler_raises_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    y = flow.tensor(X)[1, 1] + 1
+
+    def interrupt(*arguments: object) -> None:
+        raise TimeoutError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(small_programs, "_compute", interrupt)
+        with pytest.raises(TimeoutError):
+            y.item()
+    assert y.item() == 6
+
+
+@pytest.mark.parametrize("name", ["_compute", "is_exclusive"])
+def test_handles_that_another_thread_makes_meanwhile(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the numbers are computed, and while they are given to the values."""
+    y = flow.tensor(X)[1, 1] + 1
+    function, handles = getattr(small_programs, name), []
+
+    def make_handle(*arguments: Any) -> Any:
+        if not handles:
+            thread = threading.Thread(target=lambda: handles.append(y.detach()))
+            thread.start()
+            thread.join()
+        return function(*arguments)
+
+    monkeypatch.setattr(small_programs, name, make_handle)
+    assert y.item() == 6
+    assert [handle.item() for handle in handles] == [6]
+
+
+def test_handles_are_made_while_another_thread_reads() -> None:
+    rows = flow.tensor(X)
+    rows.numpy()
+    for number in range(300):
+        y, handles = rows[number % 3, 0] + number, []
+        thread = threading.Thread(target=lambda y=y, to=handles: to.extend([y.detach(), y.view(1)]))
+        thread.start()
+        expected = y.item()
+        thread.join()
+        assert [handle.item() for handle in handles] == [expected, expected]
+
+
+def test_others_do_not_wait_for_what_computes_an_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program whose input is still computed is left to the ordinary way."""
+    computed = []
+    monkeypatch.setattr(small_programs, "_compute", lambda *arguments: computed.append(arguments))
+    monkeypatch.setattr(small_programs, "_is_there", lambda array: False)
+    assert (flow.tensor(X)[1, 1] + 1).item() == 6
+    assert not computed
 
 
 def test_another_thread_reads_what_was_recorded_here() -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import threading
+import weakref
 
-_numbers: set[int] = set()
+# By the number of the thread, which the system gives to another one when it has ended.
+_threads: dict[int, weakref.ref[threading.Thread]] = {}
 
 
 def note_thread() -> None:
     """This thread uses tensors; called by what it has of its own for making or changing them."""
-    _numbers.add(threading.get_ident())
+    thread = threading.current_thread()
+    _threads[threading.get_ident()] = weakref.ref(thread)
 
 
 def threads_with_tensors() -> list[threading.Thread]:
     """The threads that are alive and have used tensors."""
-    return [thread for thread in threading.enumerate() if thread.ident in _numbers]
+    numbered = ((thread, _threads.get(thread.ident or 0)) for thread in threading.enumerate())
+    return [thread for thread, noted in numbered if noted is not None and noted() is thread]

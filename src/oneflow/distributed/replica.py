@@ -226,7 +226,9 @@ class Replica(Joinable):
             return _unpack_all(run_on_values(average, vectors, self.ranks), shapes)
         buffers = [wrap(pack_bucket(*values_of(bucket))) for bucket in buckets]
         vectors = list(map(unwrap, run_comm_hook(self.comm_hook, buffers, buckets)))
-        mean_shares = run_on_values(average, list(shares), self.ranks)
+        mean_shares = list(shares)
+        if not self.is_single_process:
+            mean_shares = run_on_values(average, mean_shares, self.ranks)
         results = _unpack_all(vectors, [_shapes(bucket) for bucket in buckets])
         return [[*means, share] for means, share in zip(results, mean_shares, strict=True)]
 

@@ -79,12 +79,13 @@ class Value:
         other = Value(self.spec, self.array, recorder, self.position)
         if self.stale is INFERENCE:
             other.stale = INFERENCE
-        if other.array is None and recorder is not None:
+        while other.array is None and recorder is not None:
             recorder.add_alias(other)
-            if self.recorder is not recorder or self.array is not None:  # it has run meanwhile
-                other.array, other.recorder = self.array, self.recorder
-                if other.recorder is not None:
-                    other.recorder.add_alias(other)
+            if self.recorder is recorder and self.array is None:
+                break
+            # It has run meanwhile. An array is there before the recorder goes, so it is read last.
+            recorder = other.recorder = self.recorder
+            other.array = self.array
         return other
 
     def read(self) -> Any:

@@ -1,8 +1,9 @@
 """The end of daemon threads that compute, before the interpreter ends.
 
-Python ends a daemon thread where it next asks for the interpreter. Within XLA's C++ that aborts the
-process: the thread is unwound through functions that let no exception out. So each such thread is
-ended before, by `SystemExit`, which it does not report.
+Before version 3.14 Python ends a daemon thread where it next asks for the interpreter. Within XLA's
+C++ that aborts the process: the thread is unwound through functions that let no exception out. So
+threads that compute again and again are ended before, by `SystemExit`, which they do not report.
+Those that serve a queue are left alone: a handler that runs later may wait until they have done so.
 """
 
 from __future__ import annotations
@@ -12,54 +13,71 @@ import ctypes
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from oneflow.base.tensor_threads import threads_with_tensors
 
-_SECONDS_BETWEEN_LOOKS = 0.01
-# A thread that could run does so meanwhile; another one waits for something. They take longer on a
-# machine that is busy.
-_LOOKS_BEFORE_IT_RUNS = 20
+_SECONDS_BETWEEN_LOOKS = 0.005
+_LOOKS = 50
+# Of the looks in which a thread computes, if it does so again and again.
+_SHARE_OF_LOOKS = 0.05
+_SECONDS_TO_END = 10.0
+_COMPUTING = frozenset({"oneflow", "flowvision", "jax", "jaxlib"})
+_WAITING = frozenset(
+    {"asyncio", "concurrent", "multiprocessing", "queue", "selectors", "socket", "threading"}
+)
 
 
-def end_daemon_threads(seconds: float) -> None:
-    """End the daemon threads that use tensors.
+def end_daemon_threads() -> None:
+    """End the daemon threads that compute again and again; takes ten seconds at most."""
+    busy = _busy_threads()
+    limit, idle_looks = time.monotonic() + _SECONDS_TO_END, 0
+    with _without_reports():
+        while any(map(threading.Thread.is_alive, busy)) and time.monotonic() < limit:
+            computing = [thread for thread in busy if _is_computing(_packages(thread))]
+            for thread in computing:
+                _raise_exit(thread)
+            idle_looks = 0 if computing else idle_looks + 1
+            if idle_looks == _LOOKS:
+                return
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
 
-    Those that wait for anything but XLA are left alone; they never go on.
 
-    Args:
-        seconds: how long a program is waited for.
-    """
+def _busy_threads() -> list[threading.Thread]:
+    """Return the daemon threads that compute in some of many moments, and wait in none."""
     own = threading.get_ident()
     threads = [thread for thread in threads_with_tensors() if thread.daemon and thread.ident != own]
-    limit, looks = time.monotonic() + seconds, 0
-    with _without_reports():
-        while threads and time.monotonic() < limit:
-            for thread in threads:
-                _raise_exit(thread)
-            time.sleep(_SECONDS_BETWEEN_LOOKS)
-            looks += 1
-            threads = [
-                thread
-                for thread in threads
-                if thread.is_alive() and (looks < _LOOKS_BEFORE_IT_RUNS or _may_be_in_xla(thread))
-            ]
+    counts: Counter[threading.Thread] = Counter()
+    for _ in range(_LOOKS):
+        packages = {thread: _packages(thread) for thread in threads}
+        threads = [thread for thread in threads if packages[thread][0] not in _WAITING]
+        if not threads:
+            break
+        counts.update(thread for thread in threads if _is_computing(packages[thread]))
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+    return [thread for thread in threads if counts[thread] >= _LOOKS * _SHARE_OF_LOOKS]
+
+
+def _packages(thread: threading.Thread) -> list[str]:
+    """Return the packages of the functions that a thread is in, the innermost first."""
+    frame = sys._current_frames().get(thread.ident or 0)
+    packages = []
+    while frame is not None:
+        packages.append(str(frame.f_globals.get("__name__")).partition(".")[0])
+        frame = frame.f_back
+    return packages or [""]
+
+
+def _is_computing(packages: list[str]) -> bool:
+    return packages[0] not in _WAITING and not _COMPUTING.isdisjoint(packages)
 
 
 def _raise_exit(thread: threading.Thread) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
         ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit)
     )
-
-
-def _may_be_in_xla(thread: threading.Thread) -> bool:
-    """True if the function that a thread is in belongs to JAX, or calls it."""
-    frame = sys._current_frames().get(thread.ident or 0)
-    if frame is None:  # it is about to end
-        return True
-    names = frame.f_globals
-    return "jax" in names or str(names.get("__name__")).partition(".")[0] in ("jax", "jaxlib")
 
 
 @contextlib.contextmanager

@@ -41,7 +41,7 @@ from oneflow.runtime.lazy_array import HostArray
 from oneflow.runtime.meta_array import MetaArray
 from oneflow.runtime.program_cache import PROGRAMS, CachedProgram
 from oneflow.runtime.restore import restore_replaced
-from oneflow.runtime.small_programs import small_results
+from oneflow.runtime.small_programs import give_numbers, run_small
 from oneflow.runtime.trial import Trial
 
 logger = logging.getLogger("oneflow.eager")
@@ -220,13 +220,11 @@ def _run_small(recorder: EagerRecorder) -> bool:
         end, owner = recorder.end, recorder.recorded_by
         if recorder.closed or owner or owner is not checks.thread_checks():
             return False
-        results = small_results(recorder)
-        if results is None or recorder.end != end:
+        arrays = run_small(recorder)
+        if arrays is None or recorder.end != end:
             return False
         recorder.close()
-        for value, numbers in results:
-            numbers.add_alias(value)
-            value.recorder = numbers
+        give_numbers(recorder, arrays)
         recorder.done = True
         checks.inherit(recorder.arrays)
         recorder.release()

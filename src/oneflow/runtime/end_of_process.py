@@ -39,10 +39,9 @@ def wait_at_exit() -> None:
 def _wait(process: int) -> None:
     if os.getpid() != process:  # a copy of the process has no threads of XLA
         return
+    end_daemon_threads()
     is_rank = cluster.is_multiprocess()
-    seconds = _SECONDS_FOR_OTHER_RANKS if is_rank else math.inf
-    limit = time.monotonic() + seconds
-    end_daemon_threads(seconds)
+    limit = time.monotonic() + (_SECONDS_FOR_OTHER_RANKS if is_rank else math.inf)
     for arrays in (jax.live_arrays, last_results, _results_of_this_thread):
         with contextlib.suppress(Exception):  # no memory is left for a small program
             for array in arrays():

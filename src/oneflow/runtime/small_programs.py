@@ -2,8 +2,9 @@
 
 Starting an executable and reading its result take longer than such a program on NumPy, so it never
 becomes hot, and nothing is looked up or counted for it. Its results stay NumPy's until a
-program takes them. All is computed before anything is written; whatever does not go smoothly is
-left to the ordinary way, which finds what is wrong and says so.
+program takes them. All is computed before anything is written, so that an exception, of a signal
+handler too, leaves the program as it was. What must wait, or finds something wrong, is left to the
+ordinary way.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from oneflow.base.device import Device
@@ -25,7 +27,6 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.trace import Trace
 from oneflow.program.ir import iterate_key
 from oneflow.program.recorder import Recorder
-from oneflow.program.value import Value
 from oneflow.runtime.cold import COLD, is_exclusive, numpy_function, share_of_cores
 from oneflow.runtime.counters import STATISTICS
 from oneflow.runtime.eager_settings import SETTINGS
@@ -64,7 +65,8 @@ class SmallStep:
         self.seconds = _seconds(self._function, operation, operation.trace)
         rule = operation.primitive.traits.view
         self._box: Callable[..., Any] | None = None
-        if rule is not None and rule.box is not None and all(operation.is_scalar[1:]):
+        has_box = rule is not None and rule.box is not None and all(operation.is_scalar[1:])
+        if has_box and not operation.needs_check:
             self._box = functools.partial(rule.box, **operation.attributes)
         if any(spec.nbytes > _MAX_INPUT_BYTES for spec in specs):
             self.seconds = math.inf
@@ -115,14 +117,14 @@ def _seconds(function: NumpyFunction | None, operation: Operation, trace: Trace 
     return _STEP_SECONDS + function.seconds.calls + function.seconds.elements * repeats
 
 
-def small_results(recorder: Recorder) -> list[tuple[Value, HostArray]] | None:
-    """Compute what somebody holds of what has been recorded, if that is a small program.
+def run_small(recorder: Recorder) -> list[Any] | None:
+    """Compute what has been recorded, if that is a small program and its inputs are there.
 
     No check before it may have failed.
 
     Returns:
-        The values with their numbers; None if the program must run in the ordinary way. Nothing
-        has been changed.
+        The numbers of each output; None if the program must run in the ordinary way. Nothing has
+        been changed.
     """
     outputs = recorder.outputs
     if len(outputs) > MAX_INSTRUCTIONS or not _is_for_numpy(recorder):
@@ -136,28 +138,48 @@ def small_results(recorder: Recorder) -> list[tuple[Value, HostArray]] | None:
             step = operation.small_step = SmallStep(operation)
         seconds += step.seconds
         program.append((step, references))
-    live = [
-        (value, position)
-        for position, reference in (*enumerate(outputs), *recorder.aliases)
-        if (value := reference()) is not None
-    ]
-    if seconds > _MAX_SECONDS or len(live) > _MAX_RESULTS:
+    references = (*outputs, *[reference for _, reference in recorder.aliases])
+    live_count = sum([reference() is not None for reference in references])
+    if seconds > _MAX_SECONDS or live_count > _MAX_RESULTS:
+        return None
+    # Others must not wait for a program that computes the inputs.
+    if not all(map(_is_there, recorder.arrays)):
         return None
     try:
         with np.errstate(all="ignore"):
             arrays = _compute(program, recorder.arrays, recorder.scalars)
-    except Exception:
+    except MemoryError:
         return None
-    if arrays is None:
-        return None
-    results = []
-    for value, position in live:
-        array = arrays[position]
-        numbers = array if is_exclusive(array) else np.array(array)
-        results.append((value, HostArray(value.spec, numbers)))
     STATISTICS.cold_runs += 1
     STATISTICS.cold_seconds += time.perf_counter() - started
-    return results
+    return arrays
+
+
+def give_numbers(recorder: Recorder, arrays: Sequence[Any]) -> None:
+    """Give the values that somebody holds their numbers; the recorder takes no instructions.
+
+    Args:
+        recorder: the recorder.
+        arrays: the numbers of each output.
+    """
+    given: dict[int, HostArray] = {}
+    # Other threads may register handles until the values have their numbers.
+    for _ in range(2):
+        for position, reference in (*enumerate(recorder.outputs), *recorder.aliases):
+            value = reference()
+            if value is None or value.recorder is not recorder:
+                continue
+            if position not in given:
+                array = arrays[position]
+                numbers = array if is_exclusive(array) else np.array(array)
+                given[position] = HostArray(value.spec, numbers)
+            given[position].add_alias(value)
+            value.recorder = given[position]
+
+
+def _is_there(array: Any) -> bool:
+    """Return whether an input can be read without waiting."""
+    return not isinstance(array, jax.Array) or (not array.is_deleted() and array.is_ready())
 
 
 def _is_for_numpy(recorder: Recorder) -> bool:
