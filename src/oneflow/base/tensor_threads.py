@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 
-# By the number of the thread, which the system gives to another one when it has ended.
+# Threads by their numbers, which the system gives to others when they have ended.
 _threads: dict[int, weakref.ref[threading.Thread]] = {}
 
 

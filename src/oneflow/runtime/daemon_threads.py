@@ -21,7 +21,7 @@ from oneflow.base.tensor_threads import threads_with_tensors
 
 _SECONDS_BETWEEN_LOOKS = 0.005
 _LOOKS = 50
-# Of the looks in which a thread computes, if it does so again and again.
+# A thread that computes again and again does so in this share of the looks.
 _SHARE_OF_LOOKS = 0.05
 _SECONDS_TO_END = 10.0
 _COMPUTING = frozenset({"oneflow", "flowvision", "jax", "jaxlib"})

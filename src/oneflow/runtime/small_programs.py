@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from oneflow.base.device import Device
@@ -65,9 +64,9 @@ class SmallStep:
         self.seconds = _seconds(self._function, operation, operation.trace)
         rule = operation.primitive.traits.view
         self._box: Callable[..., Any] | None = None
-        has_box = rule is not None and rule.box is not None and all(operation.is_scalar[1:])
-        if has_box and not operation.needs_check:
-            self._box = functools.partial(rule.box, **operation.attributes)
+        box = None if rule is None or operation.needs_check else rule.box
+        if box is not None and all(operation.is_scalar[1:]):
+            self._box = functools.partial(box, **operation.attributes)
         if any(spec.nbytes > _MAX_INPUT_BYTES for spec in specs):
             self.seconds = math.inf
         elif operation.needs_check and self._function is not None:
@@ -162,24 +161,24 @@ def give_numbers(recorder: Recorder, arrays: Sequence[Any]) -> None:
         recorder: the recorder.
         arrays: the numbers of each output.
     """
-    given: dict[int, HostArray] = {}
+    hosts: dict[int, HostArray] = {}
     # Other threads may register handles until the values have their numbers.
     for _ in range(2):
         for position, reference in (*enumerate(recorder.outputs), *recorder.aliases):
             value = reference()
             if value is None or value.recorder is not recorder:
                 continue
-            if position not in given:
+            if position not in hosts:
                 array = arrays[position]
                 numbers = array if is_exclusive(array) else np.array(array)
-                given[position] = HostArray(value.spec, numbers)
-            given[position].add_alias(value)
-            value.recorder = given[position]
+                hosts[position] = HostArray(value.spec, numbers)
+            hosts[position].add_alias(value)
+            value.recorder = hosts[position]
 
 
 def _is_there(array: Any) -> bool:
-    """Return whether an input can be read without waiting."""
-    return not isinstance(array, jax.Array) or (not array.is_deleted() and array.is_ready())
+    """Return whether an input, an array of NumPy's or JAX's, can be read without waiting."""
+    return isinstance(array, np.ndarray) or (not array.is_deleted() and array.is_ready())
 
 
 def _is_for_numpy(recorder: Recorder) -> bool:
