@@ -11,22 +11,11 @@ from oneflow.utils.data import (
     BatchSampler,
     DataLoader,
     IterableDataset,
-    RandomSampler,
     TensorDataset,
 )
 from tests.data import samples
+from tests.data.loaders import generator, numbers, workers
 from tests.data.scripts import run
-
-workers = pytest.mark.parametrize("num_workers", [0, 2])
-
-
-def generator(seed=1):
-    return flow.Generator().manual_seed(seed)
-
-
-def numbers(loader):
-    return [batch.tolist() for batch in loader]
-
 
 # --- batches
 
@@ -242,122 +231,6 @@ def test_workers_end_with_the_epoch_and_with_the_iterator():
     assert len(list(batches)) == 8
     assert not any(process.is_alive() for process in processes)
     assert next(batches, "over") == "over"
-
-
-# --- going on in the middle of an epoch
-
-
-@workers
-@pytest.mark.parametrize("stop", [0, 2, 5])
-def test_goes_on_with_the_same_batches(num_workers, stop):
-    def load():
-        return DataLoader(
-            samples.Squares(), 2, shuffle=True, generator=generator(), num_workers=num_workers
-        )
-
-    whole = [batch["name"] for batch in load()]
-    loader = load()
-    batches = iter(loader)
-    before = [next(batches)["name"] for _ in range(stop)]
-    state = loader.state_dict()
-    rest = [batch["name"] for batch in batches] + [batch["name"] for batch in loader]
-    resumed = load()
-    resumed.load_state_dict(state)
-    again = [batch["name"] for batch in resumed] + [batch["name"] for batch in resumed]
-    assert before + rest[: 5 - stop] == whole
-    assert again == rest
-
-
-def test_random_samples_of_workers_go_on_too():
-    def load():
-        return DataLoader(samples.Random(), 2, generator=generator(), num_workers=2)
-
-    whole = numbers(load())
-    loader = load()
-    batches = iter(loader)
-    next(batches)
-    resumed = load()
-    resumed.load_state_dict(loader.state_dict())
-    assert numbers(resumed) == whole[1:]
-
-
-@workers
-def test_streams_go_on(num_workers):
-    def load():
-        return DataLoader(samples.Count(7), 2, num_workers=num_workers)
-
-    whole = numbers(load())
-    loader = load()
-    batches = iter(loader)
-    next(batches), next(batches)
-    resumed = load()
-    resumed.load_state_dict(loader.state_dict())
-    assert numbers(resumed) == whole[2:]
-
-
-def test_the_default_generator_is_left_where_it_is():
-    def load():
-        return DataLoader(range(6), shuffle=True)
-
-    flow.manual_seed(3)
-    loader = load()
-    batches = iter(loader)
-    next(batches)
-    flow.rand(1)
-    state, random_state = loader.state_dict(), flow.get_rng_state()
-    rest, after = numbers(batches), flow.rand(2).tolist()
-    flow.manual_seed(99)
-    flow.set_rng_state(random_state)
-    resumed = load()
-    resumed.load_state_dict(state)
-    assert numbers(resumed) == rest
-    assert flow.rand(2).tolist() == after
-
-
-def test_state_of_a_loader_survives_saving(tmp_path):
-    loader = DataLoader(range(6), shuffle=True, generator=generator())
-    batches = iter(loader)
-    next(batches)
-    flow.save(loader.state_dict(), tmp_path / "loader")
-    resumed = DataLoader(range(6), shuffle=True, generator=generator(7))
-    resumed.load_state_dict(flow.load(tmp_path / "loader"))
-    assert resumed.state_dict()["batches"] == 1
-    assert numbers(resumed) == numbers(batches)
-    assert numbers(resumed) == numbers(loader)
-
-
-@pytest.mark.parametrize("stop", [None, 0, 2])
-@pytest.mark.parametrize("is_batched", [False, True])
-@pytest.mark.parametrize("replacement", [False, True])
-def test_a_generator_of_the_sampler_goes_on_too(replacement, is_batched, stop):
-    """In the second epoch, before it (None) and within it."""
-
-    def load(seed):
-        sampler = RandomSampler(range(8), replacement, generator=generator(seed))
-        if is_batched:
-            return DataLoader(range(8), batch_sampler=BatchSampler(sampler, 2, False))
-        return DataLoader(range(8), 2, sampler=sampler)
-
-    loader = load(5)
-    list(loader)
-    batches = iter([])
-    if stop is not None:
-        batches = iter(loader)
-        for _ in range(stop):
-            next(batches)
-    state = loader.state_dict()
-    rest = numbers(batches) + numbers(loader)
-    resumed = load(7)
-    resumed.load_state_dict(state)
-    assert (numbers(resumed) if stop is not None else []) + numbers(resumed) == rest
-
-
-def test_between_epochs_the_state_is_the_generator():
-    loader = DataLoader(range(6), shuffle=True, generator=generator())
-    list(loader)
-    resumed = DataLoader(range(6), shuffle=True, generator=generator(7))
-    resumed.load_state_dict(loader.state_dict())
-    assert numbers(resumed) == numbers(loader)
 
 
 # --- options

@@ -12,9 +12,8 @@ import pytest
 from oneflow.data import pool
 from oneflow.utils.data import DataLoader
 from tests.data import samples
+from tests.data.loaders import workers
 from tests.data.scripts import run
-
-workers = pytest.mark.parametrize("num_workers", [0, 2])
 
 
 @workers

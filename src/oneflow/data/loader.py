@@ -16,10 +16,17 @@ from oneflow.data.collate import default_collate, default_convert, to_tensors
 from oneflow.data.dataset import Dataset, IterableDataset
 from oneflow.data.fetch import EndOfStream, Fetcher
 from oneflow.data.pool import WorkerPool, context_for
-from oneflow.data.position import Position, sampler_generator, sampler_state
+from oneflow.data.position import (
+    Numbers,
+    Position,
+    order_generators,
+    own_states,
+    set_states,
+    states,
+)
 from oneflow.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from oneflow.data.worker import Failure, Finished, Setup, Task
-from oneflow.random.generator import Generator, default_generator, draw
+from oneflow.random.generator import Generator, draw
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array, wrap_numpy
 
@@ -264,21 +271,19 @@ class DataLoader(KeywordSuggestion, Generic[T_co]):
             >>> [batch.item() for batch in second] == [batch.item() for batch in batches]
             True
         """
+        generators = own_states(order_generators(self))
         if self._resume is not None:
-            return dict(self._resume)
-        now = None if self.generator is None else self.generator.get_state()
+            return {**self._resume, "generators": generators}
         position = self._position
         if position is None or position.exhausted:
-            return {"batches": 0, "begin": None, "generator": now, "sampler": sampler_state(self)}
-        return {**position.state_dict(), "generator": now}
+            return {"begin": None, "batches": 0, "generators": generators}
+        return {**position.state_dict(), "generators": generators}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Let the next iteration go on from a `state_dict`."""
-        if self.generator is not None and state_dict["generator"] is not None:
-            self.generator.set_state(state_dict["generator"])
-        generator, state = sampler_generator(self), state_dict.get("sampler")
-        if generator is not None and state is not None:
-            generator.set_state(state)
+        for generator, state in zip(order_generators(self), state_dict["generators"], strict=True):
+            if generator is not None and state is not None:
+                generator.set_state(state)
         self._position = None
         self._resume = dict(state_dict) if state_dict["begin"] is not None else None
 
@@ -299,32 +304,25 @@ class Batches(Iterator):
     def _begin(
         self, loader: DataLoader, resume: Mapping[str, Any] | None, pool: WorkerPool | None
     ) -> None:
-        generator = loader.generator or default_generator
-        now = generator.get_state()
-        begin = now if resume is None else resume["begin"]
-        self.position = Position(begin, sampler_state(loader))
-        generator.set_state(self.position.begin)
-        seeds = draw(generator)
-        numbers = iter(loader._numbers)
-        to_skip = 0 if resume is None else resume["batches"]
+        generators = order_generators(loader)
+        now = states(generators)
+        self.position = Position(now if resume is None else resume["begin"])
+        set_states(generators, self.position.begin)
+        seeds = draw(generators[0])
+        numbers: Iterator = Numbers(iter(loader._numbers), generators, self.position)
         stream = isinstance(loader.dataset, IterableDataset)
-        self.position.is_ordered = pool is not None  # which takes numbers ahead
-        if resume is not None and resume.get("is_ordered", True) and not stream:
-            self.position.is_ordered = True
-            # One more than given out before is taken, so that the order has been drawn.
-            taken = list(itertools.islice(numbers, to_skip + 1))
-            numbers = itertools.chain(taken[to_skip:], numbers)
-            self.position.num_batches = to_skip
         if resume is not None:
-            # The epoch's first numbers were drawn before: the generator keeps its state.
-            generator.set_state(now)
+            if resume["taken"] and not stream:
+                numbers = numbers.go_on(resume)
+            # These numbers were drawn before: the generators keep their states.
+            set_states(generators, now)
         self._source = (
             _InThisProcess(loader, numbers)
             if pool is None
             else _InWorkers(loader, pool, numbers, seeds, self.position.num_batches)
         )
-        if stream:
-            for _ in range(to_skip):
+        if stream and resume is not None:
+            for _ in range(resume["batches"]):
                 next(self)
 
     def __iter__(self) -> Batches:
