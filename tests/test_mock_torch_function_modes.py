@@ -33,6 +33,17 @@ _FUNCTIONS: tuple[Callable[[Any], Any], ...] = (
     lambda x: x.nn.functional.relu(x.ones(2)),
     lambda x: x.linalg.norm(x.ones(2)),
     lambda x: x.is_tensor(x.ones(2)),
+    lambda x: x.ones(1, requires_grad=True).backward(),
+    lambda x: x.ones(2) ** 2,
+    lambda x: 2 ** x.ones(2),
+    lambda x: x.ones(2).__ipow__(2),
+    lambda x: 2 / x.ones(2),
+    lambda x: x.ones(2).multiply(2),
+    lambda x: x.ones(2).arctan2(x.ones(2)),
+    lambda x: x.ones(2, 2).swapaxes(0, 1),
+    lambda x: x.ones(2).where(x.ones(2) > 0, x.ones(2)),
+    lambda x: x.ones(2).polygamma(1),
+    lambda x: x.ones(2).clip(0),
 )
 
 
@@ -117,6 +128,44 @@ def _switched_off(library: Any) -> Any:
     return log, library.overrides.has_torch_function((1,))
 
 
+def _entered_where_switched_off(library: Any) -> Any:
+    log: list[str] = []
+    mode, stack = _names(library, log), library._C
+    with _names(library, log), stack.DisableTorchFunction():
+        counts = [stack._len_torch_function_stack()]
+        with mode:
+            library.ones(1)
+            counts.append(stack._len_torch_function_stack())
+            is_enabled = stack._is_torch_function_mode_enabled()
+            is_innermost = stack._pop_torch_function_stack() is mode
+            stack._push_on_torch_function_stack(mode)
+    library.zeros(1)
+    return log, counts, is_enabled, is_innermost
+
+
+def _switched_on_again(library: Any) -> Any:
+    log: list[str] = []
+    with _names(library, log):
+        with library._C.DisableTorchFunction():
+            with library._C.DisableTorchFunctionSubclass():
+                library.zeros(1)
+            guard = library._C._EnableTorchFunction()
+            library.ones(1)
+            del guard
+            library.zeros(1)
+        library.full((1,), 1)
+    return log
+
+
+def _uninitialized(library: Any) -> Any:
+    parameter = library.nn.parameter.UninitializedParameter()
+    for program in (list, len, lambda x: x.unbind(0), lambda x: x.backward(), lambda x: x * 2):
+        with pytest.raises(ValueError, match="uninitialized"):
+            program(parameter)
+        with _names(library, []), pytest.raises(ValueError, match="uninitialized"):
+            program(parameter)
+
+
 def _another_thread(library: Any) -> Any:
     log: list[str] = []
     with _names(library, log):
@@ -169,6 +218,9 @@ PROGRAMS = {
     "not implemented": _not_implemented,
     "a class method": _class_method,
     "switched off": _switched_off,
+    "entered where switched off": _entered_where_switched_off,
+    "switched on again": _switched_on_again,
+    "uninitialized": _uninitialized,
     "another thread": _another_thread,
     "a function of the program": _function_of_a_program,
     "the order of classes": _order,

@@ -43,7 +43,9 @@ class TorchFunctionMode:
 
     Within the block a function or method that the program calls becomes a call of
     ``__torch_function__(func, types, args, kwargs)``, creations too. What layers compute inside,
-    and functions under the names of `oneflow`, are not seen.
+    and functions under the names of `oneflow`, are not seen. Nor are properties: to read
+    ``x.shape`` or ``x.grad`` is no call, where PyTorch has ``__get__``. Where a property or
+    ``repr`` calls methods, these are seen: ``x.requires_grad = True`` is ``requires_grad_``.
 
     Example:
         >>> from oneflow import mock_torch
@@ -103,18 +105,19 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
 
     def __enter__(self) -> None:
         super().__enter__()
-        self._modes, OVERRIDES.modes = OVERRIDES.modes, ()
+        self._modes_were_on, OVERRIDES.modes_are_on = OVERRIDES.modes_are_on, False
 
     def __exit__(self, *exception: object) -> None:
-        OVERRIDES.modes = self._modes
+        OVERRIDES.modes_are_on = self._modes_were_on
         super().__exit__(*exception)
 
 
 class EnableTorchFunction:
-    """Lets subclasses be asked as long as this object lives."""
+    """Lets subclasses and modes be asked as long as this object lives."""
 
     def __init__(self) -> None:
-        self._before, OVERRIDES.is_on = OVERRIDES.is_on, True
+        self._before = OVERRIDES.is_on, OVERRIDES.modes_are_on
+        OVERRIDES.is_on = OVERRIDES.modes_are_on = True
 
     def __del__(self) -> None:
-        OVERRIDES.is_on = self._before
+        OVERRIDES.is_on, OVERRIDES.modes_are_on = self._before

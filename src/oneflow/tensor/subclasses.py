@@ -3,7 +3,6 @@
 Functions, and the methods of tensors, call the overrides of their arguments once a class with one
 exists (`FIRST_SUBCLASS`), which may be no tensor. A program without such a class pays nothing.
 Before the classes they ask the modes that the thread has entered (`function_modes.py`).
-Classes of this package get copies of `Tensor`'s methods that call their override before.
 """
 
 from __future__ import annotations
@@ -49,6 +48,8 @@ _METHODS_OF_OPERATORS = {
     "__itruediv__": "div_",
     "__pos__": "positive",
 }
+#: What overrides see as the names of operators that have other ones.
+_NAMES_OF_OPERATORS = {"__pow__": "pow", "__ipow__": "pow_", "__rtruediv__": "__rdiv__"}
 #: The operators of two operands.
 _OPERATORS = {
     *(f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge")),
@@ -85,10 +86,17 @@ class _Overrides(threading.local):
     Attributes:
         is_on: classes are asked; not within calls of the `__torch_function__` of `Tensor`.
         modes: the modes that have been entered, the innermost last.
+        modes_are_on: modes are asked; not within `DisableTorchFunction`.
     """
 
     is_on = True
     modes: tuple[Any, ...] = ()
+    modes_are_on = True
+
+    @property
+    def asked_modes(self) -> tuple[Any, ...]:
+        """The modes that are asked, the innermost first of all: it is the last here."""
+        return self.modes if self.modes_are_on else ()
 
 
 OVERRIDES = _Overrides()
@@ -176,8 +184,8 @@ def overridden_members() -> list[tuple[str, Any]]:
 
 def _enable_method(name: str, method: Any, methods: dict[str, Any]) -> None:
     """Let a method call overrides; for an operator they get what PyTorch gives."""
+    method.__name__ = _NAMES_OF_OPERATORS.get(name, name)
     if name.startswith("__"):
-        method.__name__ = name
         public_api = methods[_METHODS_OF_OPERATORS.get(name, name)]
         # Python asks the other operand where nobody has a result.
         call = _first_result if name in _OPERATORS else call_torch_function
@@ -260,7 +268,7 @@ def of_cells({cells}):
             if not kwargs and not entered and plain.issuperset(map(type, args)):
                 return function(*args)
             types = types_of((*args, *kwargs.values())) if overrides.is_on else ()
-            if not types and not overrides.modes:
+            if not types and not overrides.asked_modes:
                 return function(*args, **kwargs)
             return call(public_api, types, args, kwargs)
         except Exception as error:
@@ -285,7 +293,7 @@ def _first_result(
     function: Callable[..., Any], types: tuple[type, ...], args: Any, kwargs: dict[str, Any]
 ) -> Any:
     """The result of the innermost mode, or of the first override that has one; `NotImplemented`."""
-    modes = OVERRIDES.modes
+    modes = OVERRIDES.asked_modes
     if modes:
         OVERRIDES.modes = modes[:-1]
         try:
@@ -321,7 +329,7 @@ def call_torch_function(
     result = _first_result(function, types, args, kwargs)
     if result is not NotImplemented:
         return result
-    names = [type(mode).__name__ for mode in OVERRIDES.modes[-1:]]
+    names = [type(mode).__name__ for mode in OVERRIDES.asked_modes[-1:]]
     names += [kind.__name__ for kind in types]
     raise TypeError(f"no implementation of `{function.__name__}` for {names}: each was asked")
 
@@ -357,7 +365,8 @@ def disabled_torch_function(
     func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
 ) -> Any:
     """Call a function: the `__torch_function__` of classes that override nothing."""
-    return func(*args, **(kwargs or {}))
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
 
 
 vars(disabled_torch_function)["is_disabled"] = True
@@ -413,9 +422,7 @@ def prepare(cls: Any, **options: Any) -> None:
     for name, member in overridden_members():
         if getattr(cls, name, None) is not member:
             continue
-        if inspect.isfunction(member) and not FIRST_SUBCLASS.exists:
-            setattr(cls, name, overridable(member, member))
-        elif name in _VIEWS and isinstance(member, property):
+        if name in _VIEWS and isinstance(member, property):
             getter: Any = member.fget
             setattr(cls, name, property(overridable(getter, getter), member.fset))
 

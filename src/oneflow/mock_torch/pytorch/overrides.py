@@ -46,7 +46,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """
     if not isinstance(relevant_args, Iterable):
         raise TypeError("expected a sequence")
-    return bool(OVERRIDES.modes or _asked(relevant_args))
+    return bool(OVERRIDES.asked_modes or _asked(relevant_args))
 
 
 def has_torch_function_unary(input: Any) -> bool:

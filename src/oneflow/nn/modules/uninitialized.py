@@ -40,6 +40,13 @@ _WITHOUT_VALUES = frozenset(
 )
 
 
+def _refuse(function: str) -> NoReturn:
+    raise ValueError(
+        f"`{function}` cannot take an uninitialized parameter or buffer: the layer gives them "
+        "shapes when it is called for the first time, or loads a state dict"
+    )
+
+
 class _Uninitialized(Tensor):
     """A tensor of a lazy layer before its first input: it has neither shape nor values.
 
@@ -60,10 +67,7 @@ class _Uninitialized(Tensor):
             ValueError: it is none of the methods of dtypes and devices.
         """
         if func.__name__ not in _WITHOUT_VALUES:
-            raise ValueError(
-                f"`{func.__name__}` cannot take an uninitialized parameter or buffer: the layer "
-                "gives them shapes when it is called for the first time, or loads a state dict"
-            )
+            _refuse(func.__name__)
         return disabled_torch_function(func, types, args, kwargs)
 
     @property
@@ -82,6 +86,9 @@ class _Uninitialized(Tensor):
     def numpy(self, *, force: bool = False) -> NoReturn:
         """Raise an error: there are no values yet."""
         self._raise_uninitialized("values")
+
+    def __iter__(self) -> NoReturn:
+        _refuse("__iter__")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if id(self) not in memo:

@@ -108,7 +108,7 @@ def _get_tracing_state() -> None:
 
 def _is_torch_function_mode_enabled() -> bool:
     """Return whether a mode is asked how functions are computed."""
-    return bool(OVERRIDES.modes)
+    return bool(OVERRIDES.asked_modes)
 
 
 def _len_torch_function_stack() -> int:
