@@ -50,9 +50,12 @@ def test_mode_is_put_back():
     assert not flow.is_anomaly_enabled()
     with flow.autograd.set_detect_anomaly(True):
         assert flow.is_anomaly_enabled()
-        with flow.autograd.set_detect_anomaly(False):
+        assert flow.is_anomaly_check_nan_enabled()
+        with flow.autograd.set_detect_anomaly(False, check_nan=False):
             assert not flow.is_anomaly_enabled()
+            assert not flow.is_anomaly_check_nan_enabled()
         assert flow.is_anomaly_enabled()
+        assert flow.is_anomaly_check_nan_enabled()
     assert not flow.is_anomaly_enabled()
 
 

@@ -73,5 +73,12 @@ def is_anomaly_enabled() -> bool:
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Return whether anomaly mode takes NaN in a gradient for an error."""
+    """Return whether anomaly mode takes NaN in a gradient for an error.
+
+    Example:
+        >>> import oneflow as flow
+        >>> with flow.autograd.set_detect_anomaly(True, check_nan=False):
+        ...     flow.is_anomaly_check_nan_enabled()
+        False
+    """
     return MODE.check_nan
