@@ -8,12 +8,16 @@ from typing import Any
 import pytest
 import torch
 
-from tests.in_place import in_place_of
+from tests.in_place import enabled, in_place_of
 
 OURS = in_place_of("torch")
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "stft of real numbers that does not say": lambda x: x.stft(x.ones(20), 4, window=x.ones(4)),
     "stft with False": lambda x: x.stft(x.ones(20), 4, window=x.ones(4), return_complex=False),
+    "stft that says None": lambda x: x.stft(x.ones(20), 4, return_complex=None),
+    "stft as a method": lambda x: x.ones(20).stft(4, window=x.ones(4)),
+    "stft as a method with False": lambda x: x.ones(20).stft(4, return_complex=False),
+    "stft of complex numbers as a method": lambda x: (x.ones(20) + 0j).stft(4),
     "stft of complex numbers": lambda x: x.stft(x.ones(20) + 0j, 4, window=x.ones(4)),
     "stft with a complex window": lambda x: x.stft(x.ones(20), 4, window=x.ones(4) + 0j),
     "stft by position": lambda x: x.stft(
@@ -44,4 +48,6 @@ def _outcome(program: Callable[[Any], Any], library: Any) -> Any:
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors", "ignore:stft with return")
 def test_what_pytorch_refuses_is_refused(name: str) -> None:
-    assert _outcome(PROGRAMS[name], OURS) == _outcome(PROGRAMS[name], torch)
+    with enabled():
+        ours = _outcome(PROGRAMS[name], OURS)
+    assert ours == _outcome(PROGRAMS[name], torch)

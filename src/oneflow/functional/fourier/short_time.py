@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass
 
 from oneflow.base.dtype import real_dtype
+from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.base.shape import as_integer
 from oneflow.functional.creation.factory_functions import ones
 from oneflow.functional.elementwise.complex import complex_
@@ -85,14 +86,16 @@ def stft(
         pad_mode: how to pad, as in `nn.functional.pad`.
         normalized: divide by the root of `n_fft`.
         onesided: leave out the half that follows for real numbers; by default where it does.
-        return_complex: return complex numbers; by default only for complex input or window.
+        return_complex: return complex numbers; by default only for complex input or window. In
+            PyTorch's place real ones need it.
 
     Returns:
         ``[batch, frequencies, segments]`` of complex numbers, or with a last dimension of 2 for
         the real and imaginary parts.
 
     Raises:
-        RuntimeError: sizes that do not fit, or half of what complex numbers give.
+        RuntimeError: sizes that do not fit, half of what complex numbers give, or no
+            `return_complex` where it is needed.
 
     Example:
         >>> import oneflow as flow
@@ -103,6 +106,8 @@ def stft(
         raise RuntimeError(f"stft: expected a 1D or 2D tensor, but got {input.ndim}D")
     frames = _frames("stft", input, n_fft, hop_length, win_length, window)
     is_complex = input.is_complex() or frames.window.is_complex()
+    if return_complex is None and not is_complex and program_name() == PYTORCH:
+        raise RuntimeError("stft requires the return_complex parameter be given for real inputs")
     onesided = not is_complex if onesided is None else onesided
     if onesided and is_complex:
         raise RuntimeError("stft: onesided is not possible for complex input or window")

@@ -48,7 +48,6 @@ from oneflow.mock_torch.pytorch.top_level import (
     randint_like as randint_like,
     sparse_bsc as sparse_bsc,
     sparse_bsr as sparse_bsr,
-    stft as stft,
 )
 
 __all__ = [
@@ -87,6 +86,5 @@ __all__ = [
     "save",
     "sparse_bsc",
     "sparse_bsr",
-    "stft",
     "tensor",
 ]

@@ -13,7 +13,6 @@ from oneflow import (
     allclose as _allclose,
     isclose as _isclose,
     randint_like as _randint_like,
-    stft as _stft,
     tensor,
 )
 from oneflow.base.device import Device
@@ -34,8 +33,6 @@ from oneflow.mock_torch.pytorch.torch_version import __version__ as __version__
 from oneflow.tensor.subclasses import call_torch_function, has_override
 
 DeviceObjType = Device
-# The number of arguments of `stft` behind its input.
-_PLACE_OF_RETURN_COMPLEX = 9
 chalf = complex32
 
 # Programs ask tensors whether they are stored so.
@@ -65,24 +62,6 @@ def _shape_as_tensor(self: Tensor) -> Tensor:
 def randint_like(input: Tensor, *args: Any, dtype: DType | None = None, **kwargs: Any) -> Tensor:
     """`oneflow.randint_like` of the dtype of `input`."""
     return _randint_like(input, *args, dtype=dtype or input.dtype, **kwargs)
-
-
-@functools.wraps(_stft)
-def stft(input: Tensor, *args: Any, return_complex: bool | None = None, **kwargs: Any) -> Tensor:
-    """`oneflow.stft`, which asks for `return_complex` where input and window are real.
-
-    Raises:
-        RuntimeError: `return_complex` is not given for real numbers.
-    """
-    if return_complex is None and len(args) < _PLACE_OF_RETURN_COMPLEX:
-        window = args[3] if len(args) > 3 else kwargs.get("window")
-        if not input.is_complex() and not (window is not None and window.is_complex()):
-            raise RuntimeError(
-                "stft requires the return_complex parameter be given for real inputs"
-            )
-        return_complex = True
-    options = {} if return_complex is None else {"return_complex": return_complex}
-    return _stft(input, *args, **options, **kwargs)
 
 
 @functools.wraps(_isclose)
