@@ -329,17 +329,6 @@ def test_functions_in_place():
     assert difference(results(flow), results(torch)) is None
 
 
-@pytest.mark.parametrize("to_none", [True, False])
-def test_gradients_of_leaves_are_set_to_zero(to_none):
-    def results(f):
-        x = coo(f, f.ones(5)).coalesce().requires_grad_()
-        (x @ f.ones(4, 2)).sum().backward()
-        f.optim.SGD([x], lr=0.1).zero_grad(set_to_none=to_none)
-        return x.grad is None or x.grad.to_dense()
-
-    assert difference(results(flow), results(torch)) is None
-
-
 @pytest.mark.parametrize("form", ["to_sparse", "to_sparse_csr"])
 def test_copies_and_files(form):
     x = getattr(flow.tensor([[0.0, 2.0], [3.0, 0.0]]), form)()

@@ -107,7 +107,22 @@ def test_sparse_gradients_of_dense_arguments():
     assert run(flow) == run(torch)
 
 
-def test_a_sparse_argument_that_is_written_to_is_the_result():
+VALUES = [1.0, 2.0]
+WRITTEN = {
+    "made of a leaf": lambda f, values: f.sparse_coo_tensor([[0, 1], [1, 0]], values, (2, 2)),
+    "computed": lambda f, values: f.sparse_coo_tensor([[0, 1], [1, 0]], values, (2, 2)) * 1,
+    "compressed": lambda f, values: f.sparse_csr_tensor([0, 1, 2], [1, 0], values, (2, 2)),
+    "leaf": lambda f, values: f.eye(2).to_sparse().requires_grad_(),
+    "compressed leaf": lambda f, values: f.eye(2).to_sparse_csr().requires_grad_(),
+    "leaf by option": lambda f, values: f.sparse_coo_tensor(
+        [[0, 1], [1, 0]], values.detach(), (2, 2), requires_grad=True
+    ),
+    "constant": lambda f, values: f.eye(2).to_sparse(),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_sparse_argument_that_is_written_to_is_the_result_unless_it_is_a_leaf(name):
     def run(library):
         class Scaled(library.autograd.Function):
             @staticmethod
@@ -119,10 +134,29 @@ def test_a_sparse_argument_that_is_written_to_is_the_result():
             def backward(ctx, grad):
                 return grad * 3
 
-        values = library.tensor([1.0, 2.0], requires_grad=True)
-        x = library.sparse_coo_tensor([[0, 1], [1, 0]], values, (2, 2)) * 1
-        y = Scaled.apply(x)
-        y.to_dense().sum().backward()
-        return y is x, x.detach().to_dense().tolist(), values.grad.tolist()
+        values = library.tensor(VALUES, requires_grad=True)
+        x = WRITTEN[name](library, values)
+        is_leaf = x.is_leaf
+        try:
+            y = Scaled.apply(x)
+        except RuntimeError as error:
+            return is_leaf, str(error)
+        if name == "computed":  # PyTorch's constructors refuse gradients of what is written to
+            y.to_dense().sum().backward()
+            assert values.grad.tolist() == [3.0, 3.0]
+        return is_leaf, y is x, y.requires_grad, x.detach().to_dense().tolist()
+
+    assert run(flow) == run(torch)
+
+
+def test_a_sparse_tensor_of_a_leaf_has_the_history_of_its_values():
+    def run(library):
+        values = library.tensor(VALUES, requires_grad=True)
+        x = WRITTEN["made of a leaf"](library, values)
+        with library.no_grad():
+            constants = [make(library, values) for make in list(WRITTEN.values())[:3]]
+        x.to_dense().sum().backward()
+        gradients = values.grad.tolist(), x.is_leaf, x.grad_fn is None
+        return gradients, [constant.requires_grad for constant in constants]
 
     assert run(flow) == run(torch)

@@ -325,18 +325,16 @@ def _record(
 def _result(output: Tensor, value: Value, inputs: tuple, context: FunctionCtx) -> Tensor:
     """The tensor that a caller gets for one result; `value` is the result with its history."""
     is_dirty = _contains(output, context._dirty)
-    if isinstance(output, ComposedTensor):
-        values = wrap(value)
-        # One that was made of a leaf's values is no leaf for PyTorch, and cannot be told from one.
-        is_replaced = is_dirty and not (output.is_leaf and output.requires_grad)
-        return output.put_values(values) if is_replaced else output.with_values(values)
-    if not is_dirty:
-        result = wrap(value)
-        return view_of_all(result, output) if _contains(output, inputs) else result
-    if output.is_leaf and output.requires_grad:
+    if is_dirty and output.is_leaf and output.requires_grad:
         raise RuntimeError(
             "a leaf Variable that requires grad has been used in an in-place operation."
         )
+    if isinstance(output, ComposedTensor):
+        values = wrap(value)
+        return output.put_values(values) if is_dirty else output.with_values(values)
+    if not is_dirty:
+        result = wrap(value)
+        return view_of_all(result, output) if _contains(output, inputs) else result
     with enable_grad():
         return write(output, value)
 

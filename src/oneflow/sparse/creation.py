@@ -23,6 +23,7 @@ from oneflow.sparse.tensor import (
     coordinates,
     flat_index,
     of_coordinates,
+    shared,
     sparse,
 )
 from oneflow.tensor.methods import attach
@@ -170,7 +171,7 @@ def sparse_compressed_tensor(
             f"`compressed_indices` must have {count + 1} entries for size {tuple(size)}, got"
             f" {starts.shape[0]}"
         )
-    parts = Parts(layout, (starts, others), values, Size(size), True)
+    parts = Parts(layout, (starts, others), shared(values), Size(size), True)
     if check_invariants:
         check(parts)
     result = sparse(parts)

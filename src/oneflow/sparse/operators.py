@@ -23,6 +23,7 @@ from oneflow.sparse.tensor import (
     flat_index,
     of_coordinates,
     reduced_at,
+    shared,
     sparse,
 )
 from oneflow.tensor.tensor import Tensor
@@ -161,7 +162,8 @@ def permute(input: SparseTensor, *dims: Any) -> SparseTensor:
     size = Size(input.shape[dim] for dim in order)
     if input.layout in _TRANSPOSED:
         layout = _TRANSPOSED[input.layout] if order[0] else input.layout
-        return sparse(replace(input._parts, layout=layout, size=size))
+        values = shared(input._values())
+        return sparse(replace(input._parts, layout=layout, values=values, size=size))
     index = cat_dense([input._indices()[dim].unsqueeze(0) for dim in order[:count]])
     in_order = input._parts.coalesced and order == sorted(order)
     return of_coordinates(index, input._values(), size, in_order)

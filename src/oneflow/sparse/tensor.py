@@ -302,8 +302,18 @@ def rebuild(
 def of_coordinates(
     index: Tensor, values: Tensor, size: Sequence[int], coalesced: bool = False
 ) -> SparseTensor:
-    """A tensor of coordinates and values."""
-    return sparse(Parts(Layout.sparse_coo, (index,), values, Size(size), coalesced))
+    """A result of coordinates and values."""
+    return sparse(Parts(Layout.sparse_coo, (index,), shared(values), Size(size), coalesced))
+
+
+def shared(values: Tensor) -> Tensor:
+    """Values of an argument as those of a result, on the same memory.
+
+    A result is no leaf, and has no history if none is recorded.
+    """
+    if values.requires_grad and (values.is_leaf or not is_grad_enabled()):
+        return values.view_as(values)
+    return values
 
 
 def coordinates(x: SparseTensor) -> Tensor:

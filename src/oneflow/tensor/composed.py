@@ -117,15 +117,6 @@ class ComposedTensor(Tensor):
         """The node that computed the values; None for leaves."""
         return self._elements.grad_fn
 
-    @property
-    def _grad(self) -> Tensor | None:
-        """The gradient of the values, for what sets gradients to zero."""
-        return self._elements._grad
-
-    @_grad.setter
-    def _grad(self, grad: Tensor | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        self._elements._grad = grad
-
 
 def elements_of(tensor: Tensor) -> Tensor:
     """Return the tensor of the values of a composed tensor; others are their own."""

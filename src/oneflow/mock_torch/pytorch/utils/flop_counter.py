@@ -62,8 +62,10 @@ class FlopCounterMode:
             raise RuntimeError("a profile is being made; only one can be made at a time")
         flush_all("sync")
         self.flop_counts.clear()
-        self._before = SETTINGS.by_operator
-        SETTINGS.by_operator, SINK.record = True, self._record
+        self._before = SETTINGS.by_operator, SETTINGS.limit
+        # An operator runs when it is called: of what is gone by then nothing would be computed.
+        SETTINGS.by_operator, SETTINGS.limit = True, 1
+        SINK.record = self._record
         self._handles = [
             register_module_forward_pre_hook(self._begin),
             register_module_forward_hook(self._end, always_call=True),
@@ -74,7 +76,8 @@ class FlopCounterMode:
         for handle in self._handles:
             handle.remove()
         flush_all("sync")
-        SETTINGS.by_operator, SINK.record = self._before, None
+        SINK.record = None
+        SETTINGS.by_operator, SETTINGS.limit = self._before
         self._open = [_GLOBAL]
         if self.display:
             print(self.get_table(self.depth))  # noqa: T201 - as PyTorch's does
