@@ -113,6 +113,36 @@ def test_swapped_tensors_keep_their_memory() -> None:
     _assert_equal(program)
 
 
+@pytest.mark.parametrize("other_requires_grad", [True, False])
+def test_graphs_from_before_a_swap_are_refused(other_requires_grad: bool) -> None:
+    for library in (OURS, torch):
+        first = library.nn.Parameter(library.ones(2))
+        second = library.zeros(2, requires_grad=other_requires_grad)
+        loss = (first * 3).sum()
+        library.utils.swap_tensors(first, second)
+        with pytest.raises(RuntimeError, match="swap_tensors"):
+            loss.backward()
+        assert first.grad is None
+        assert second.grad is None
+
+
+def test_swapped_leaves_take_their_hooks_and_gradients() -> None:
+    def add_one(leaf: Any) -> None:
+        leaf.grad.add_(1)
+
+    def program(library: Any) -> Any:
+        first, second = library.ones(2, requires_grad=True), library.zeros(2, requires_grad=True)
+        first.register_hook(lambda grad: grad * 10)
+        first.register_post_accumulate_grad_hook(add_one)
+        (first * 2).sum().backward()
+        library.utils.swap_tensors(first, second)
+        library.utils.swap_tensors(first, first)
+        (first.sum() + second.sum()).backward()
+        return [first.grad, second.grad]
+
+    _assert_equal(program)
+
+
 def test_what_is_computed_from_others_is_not_swapped() -> None:
     x = OURS.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="computed from others"):

@@ -314,6 +314,13 @@ def _with_zero_gradient(grad: Value | None, edge: tuple) -> Value | None:
     return result
 
 
+def _refuse_swapped(owner: Any, grad: Value) -> None:
+    raise RuntimeError(
+        "this graph was recorded before `swap_tensors` let one of its leaves change places with "
+        "another tensor: compute what you differentiate after the swap"
+    )
+
+
 class AccumulateGrad(Node):
     """The node of a leaf: hands the finished gradient to its owner, if that still exists.
 
@@ -334,9 +341,9 @@ class AccumulateGrad(Node):
         self._accumulate_grad = accumulate_grad
         self.post_hooks: list[Callable] = []
 
-    def give_to(self, owner: Any) -> None:
-        """Hand gradients to another tensor from now on."""
-        self._owner = ref(owner)
+    def poison(self) -> None:
+        """Let gradients be an error from now on: the leaf has changed places with another one."""
+        self._accumulate_grad = _refuse_swapped
 
     @property
     def variable(self) -> Any:
