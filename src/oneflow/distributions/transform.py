@@ -145,7 +145,7 @@ class FixedTransform(Transform):
 class InverseTransform(Transform):
     """The inverse of a transform, with which it shares its cache."""
 
-    _inv: Transform
+    _inv: Transform  # pyright: ignore[reportIncompatibleVariableOverride] - it is never None here
 
     def __init__(self, transform: Transform) -> None:
         super().__init__(transform._cache_size)
