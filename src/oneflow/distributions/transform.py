@@ -47,7 +47,7 @@ class Transform(KeywordSuggestion):
     bijective: Any = False
 
     #: The inverse, once it has been asked for.
-    _inv: Transform | None = None
+    _inv: Any = None  # a transform, once somebody has asked for it
 
     def __init__(self, cache_size: int = 0) -> None:
         self._set_cache_size(cache_size)
@@ -145,7 +145,7 @@ class FixedTransform(Transform):
 class InverseTransform(Transform):
     """The inverse of a transform, with which it shares its cache."""
 
-    _inv: Transform  # pyright: ignore[reportIncompatibleVariableOverride] - it is never None here
+    _inv: Transform
 
     def __init__(self, transform: Transform) -> None:
         super().__init__(transform._cache_size)
