@@ -242,3 +242,9 @@ def test_between_epochs_the_state_is_the_generator():
     resumed = DataLoader(range(6), shuffle=True, generator=generator(7))
     resumed.load_state_dict(loader.state_dict())
     assert numbers(resumed) == numbers(loader)
+
+
+@pytest.mark.parametrize("state", [{}, {"batches": 2, "generator": None, "begin": None}])
+def test_other_states_are_refused(state):
+    with pytest.raises(ValueError, match=r"`state_dict` lacks .*'generators'.* earlier version"):
+        DataLoader(range(6)).load_state_dict(state)

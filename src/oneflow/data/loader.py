@@ -21,6 +21,7 @@ from oneflow.data.position import (
     Position,
     order_generators,
     own_states,
+    require_state,
     set_states,
     states,
 )
@@ -281,6 +282,7 @@ class DataLoader(KeywordSuggestion, Generic[T_co]):
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Let the next iteration go on from a `state_dict`."""
+        require_state(state_dict)
         for generator, state in zip(order_generators(self), state_dict["generators"], strict=True):
             if generator is not None and state is not None:
                 generator.set_state(state)

@@ -66,6 +66,20 @@ class Numbers(Iterator):
         return itertools.chain(taken[state["batches"] :], self)
 
 
+def require_state(state: Mapping[str, Any]) -> None:
+    """Refuse what is no state of a loader.
+
+    Raises:
+        ValueError: it lacks something, as the states of earlier versions do.
+    """
+    missing = sorted({"begin", "batches", "generators"} - state.keys())
+    if missing:
+        raise ValueError(
+            f"`state_dict` lacks {missing}: it is no state of a `DataLoader`, or that of an "
+            "earlier version; begin the epoch anew"
+        )
+
+
 def order_generators(loader: Any) -> tuple[Generator | None, Generator | None]:
     """The generators of a loader and of its sampler; None is the default one."""
     batch_sampler = loader.batch_sampler
