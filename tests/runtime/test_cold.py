@@ -171,6 +171,7 @@ def test_numpy_warns_of_nothing() -> None:
     assert (flow.tensor([2**31 - 1], dtype=flow.int32) + 1).item() == -(2**31)
 
 
+@pytest.mark.usefixtures("no_small_programs")
 def test_too_little_memory_is_an_error_as_elsewhere(monkeypatch) -> None:
     x = flow.ones(3)
     x.numpy()

@@ -182,6 +182,17 @@ def test_what_a_signal_handler_raises_comes_out(monkeypatch: pytest.MonkeyPatch)
     assert y.item() == 6
 
 
+@pytest.mark.parametrize("error", [MemoryError(), ValueError("array is too big")])
+def test_where_memory_is_little_the_program_runs_in_the_ordinary_way(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr(small_programs, "_compute", fail)
+    assert (flow.tensor(X)[1, 1] + 1).item() == 6
+
+
 @pytest.mark.parametrize("name", ["_compute", "is_exclusive"])
 def test_handles_that_another_thread_makes_meanwhile(
     name: str, monkeypatch: pytest.MonkeyPatch

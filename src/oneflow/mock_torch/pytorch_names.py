@@ -70,7 +70,7 @@ _ONLY_HERE = {
         "Boolean Cat CorrCholesky Dependent GreaterThan GreaterThanEq HalfOpenInterval "
         "IndependentConstraint IntegerGreaterThan IntegerInterval Interval LessThan "
         "LowerCholesky LowerTriangular MultinomialCounts OneHot PositiveDefinite "
-        "PositiveSemidefinite Real Simplex Square Stack Symmetric"
+        "PositiveSemidefinite Real Simplex Square Stack Symmetric cholesky_ex eigvalsh"
     ),
     "torch.utils.data": "WorkerInfo",
     "torch.optim.lr_scheduler": "CosineDecayLR WarmUpLR WarmupLR",

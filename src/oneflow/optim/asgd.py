@@ -80,8 +80,8 @@ class ASGD(Optimizer):
 
     def _advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
         step = super()._advance(state, group)
-        if not isinstance(step, Tensor):  # counts on the host stay numbers
-            group = read_options(group)
+        if not (isinstance(step, Tensor) or group.get("differentiable")):
+            group = read_options(group)  # counts on the host stay numbers
         lr = with_scaled_lr(group)["lr"]
         averaged = step - group["t0"]
         state["current_eta"] = choose(step == 1, lr, state["eta"])

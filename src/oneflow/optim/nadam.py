@@ -74,8 +74,8 @@ class NAdam(Optimizer):
 
     def _advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
         step = super()._advance(state, group)
-        if not isinstance(step, Tensor):  # counts on the host stay numbers
-            group = read_options(group)
+        if not (isinstance(step, Tensor) or group.get("differentiable")):
+            group = read_options(group)  # counts on the host stay numbers
         state["mu_product"] = state["mu_product"] * _momentum(group, step)
         return step, state["mu_product"]
 

@@ -279,12 +279,14 @@ def _run_operation(operation: Operation, operands: list[Any]) -> Any:
     try:
         return _evaluate(operation, operands)
     except _TOO_LITTLE as error:
-        _require_out_of_memory(error)
+        if not is_out_of_memory(error):
+            raise
     gc.collect()  # tensors that only each other's objects refer to
     try:
         return _evaluate(operation, operands)
     except _TOO_LITTLE as error:
-        _require_out_of_memory(error)
+        if not is_out_of_memory(error):
+            raise
         results_text = ", ".join(map(repr, operation.out_specs))
         raise OutOfMemoryError(
             f"out of memory: `{operation.primitive.name}`, which makes {results_text} "
@@ -293,11 +295,10 @@ def _run_operation(operation: Operation, operands: list[Any]) -> Any:
         ) from error
 
 
-def _require_out_of_memory(error: Exception) -> None:
-    """Raise an error of an operation that has another reason than too little memory."""
+def is_out_of_memory(error: Exception) -> bool:
+    """Return whether an operation raises an error for want of memory."""
     text = str(error)
-    if not (isinstance(error, MemoryError) or any(words in text for words in _TOO_LITTLE_TEXTS)):
-        raise error
+    return isinstance(error, MemoryError) or any(words in text for words in _TOO_LITTLE_TEXTS)
 
 
 def _evaluate(operation: Operation, operands: list[Any]) -> Any:

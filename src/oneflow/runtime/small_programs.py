@@ -26,7 +26,13 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.trace import Trace
 from oneflow.program.ir import iterate_key
 from oneflow.program.recorder import Recorder
-from oneflow.runtime.cold import COLD, is_exclusive, numpy_function, share_of_cores
+from oneflow.runtime.cold import (
+    COLD,
+    is_exclusive,
+    is_out_of_memory,
+    numpy_function,
+    share_of_cores,
+)
 from oneflow.runtime.counters import STATISTICS
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.runtime.events import SINK
@@ -147,8 +153,10 @@ def run_small(recorder: Recorder) -> list[Any] | None:
     try:
         with np.errstate(all="ignore"):
             arrays = _compute(program, recorder.arrays, recorder.scalars)
-    except MemoryError:
-        return None
+    except Exception as error:
+        if is_out_of_memory(error):
+            return None
+        raise
     STATISTICS.cold_runs += 1
     STATISTICS.cold_seconds += time.perf_counter() - started
     return arrays
