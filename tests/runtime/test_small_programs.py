@@ -229,7 +229,7 @@ def test_others_do_not_wait_for_what_computes_an_input(monkeypatch: pytest.Monke
     """A program whose input is still computed is left to the ordinary way."""
     computed = []
     monkeypatch.setattr(small_programs, "_compute", lambda *arguments: computed.append(arguments))
-    monkeypatch.setattr(small_programs, "_is_there", lambda array: False)
+    monkeypatch.setattr(small_programs, "_is_ready", lambda array: False)
     assert (flow.tensor(X)[1, 1] + 1).item() == 6
     assert not computed
 

@@ -17,5 +17,10 @@ def note_thread() -> None:
 
 def threads_with_tensors() -> list[threading.Thread]:
     """The threads that are alive and have used tensors."""
-    numbered = ((thread, _threads.get(thread.ident or 0)) for thread in threading.enumerate())
-    return [thread for thread, noted in numbered if noted is not None and noted() is thread]
+    threads = threading.enumerate()
+    references = [_threads.get(thread.ident or 0) for thread in threads]
+    return [
+        thread
+        for thread, reference in zip(threads, references, strict=True)
+        if reference is not None and reference() is thread
+    ]

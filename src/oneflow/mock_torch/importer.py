@@ -44,7 +44,7 @@ _NEVER_OVERRIDDEN = (
     *("from_dlpack", "to_dlpack", "from_numpy", "frombuffer"),
 )
 # They make tensors of objects of any class, and so ask modes alone.
-_CREATIONS = ("as_tensor", "asarray", "tensor")
+_FACTORY_FUNCTIONS = ("as_tensor", "asarray", "tensor")
 # Beginnings of the names that PyTorch's functions in some modules have.
 _PREFIXES = {f"torch.{module}": f"{module}_" for module in ("fft", "linalg", "special")}
 # The other package that comes with PyTorch, and where it is.
@@ -95,7 +95,7 @@ class ModuleWrapper(ModuleType):
                 prefix = _PREFIXES.get(self.__name__)
                 vars(self)[name] = function = overridable(
                     value,
-                    asks_classes=name not in _CREATIONS,
+                    checks_classes=name not in _FACTORY_FUNCTIONS,
                     name=f"{prefix}{name}" if prefix else None,
                 )
                 if self.__name__.startswith("torch"):

@@ -32,20 +32,20 @@ _WAITING = frozenset(
 
 def end_daemon_threads() -> None:
     """End the daemon threads that compute again and again; takes ten seconds at most."""
-    busy = _busy_threads()
+    running = _running_threads()
     limit, idle_looks = time.monotonic() + _SECONDS_TO_END, 0
     with _without_reports():
-        while any(map(threading.Thread.is_alive, busy)) and time.monotonic() < limit:
-            computing = [thread for thread in busy if _is_computing(_packages(thread))]
-            for thread in computing:
+        while any(map(threading.Thread.is_alive, running)) and time.monotonic() < limit:
+            seen = [thread for thread in running if _is_running(_packages(thread))]
+            for thread in seen:
                 _raise_exit(thread)
-            idle_looks = 0 if computing else idle_looks + 1
+            idle_looks = 0 if seen else idle_looks + 1
             if idle_looks == _LOOKS:
                 return
             time.sleep(_SECONDS_BETWEEN_LOOKS)
 
 
-def _busy_threads() -> list[threading.Thread]:
+def _running_threads() -> list[threading.Thread]:
     """Return the daemon threads that compute in some of many moments, and wait in none."""
     own = threading.get_ident()
     threads = [thread for thread in threads_with_tensors() if thread.daemon and thread.ident != own]
@@ -55,7 +55,7 @@ def _busy_threads() -> list[threading.Thread]:
         threads = [thread for thread in threads if packages[thread][0] not in _WAITING]
         if not threads:
             break
-        counts.update(thread for thread in threads if _is_computing(packages[thread]))
+        counts.update(thread for thread in threads if _is_running(packages[thread]))
         time.sleep(_SECONDS_BETWEEN_LOOKS)
     return [thread for thread in threads if counts[thread] >= _LOOKS * _SHARE_OF_LOOKS]
 
@@ -70,7 +70,7 @@ def _packages(thread: threading.Thread) -> list[str]:
     return packages or [""]
 
 
-def _is_computing(packages: list[str]) -> bool:
+def _is_running(packages: list[str]) -> bool:
     return packages[0] not in _WAITING and not _COMPUTING.isdisjoint(packages)
 
 

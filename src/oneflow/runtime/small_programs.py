@@ -148,7 +148,7 @@ def run_small(recorder: Recorder) -> list[Any] | None:
     if seconds > _MAX_SECONDS or live_count > _MAX_RESULTS:
         return None
     # Others must not wait for a program that computes the inputs.
-    if not all(map(_is_there, recorder.arrays)):
+    if not all(map(_is_ready, recorder.arrays)):
         return None
     try:
         with np.errstate(all="ignore"):
@@ -169,22 +169,22 @@ def give_numbers(recorder: Recorder, arrays: Sequence[Any]) -> None:
         recorder: the recorder.
         arrays: the numbers of each output.
     """
-    hosts: dict[int, HostArray] = {}
+    host_arrays: dict[int, HostArray] = {}
     # Other threads may register handles until the values have their numbers.
     for _ in range(2):
         for position, reference in (*enumerate(recorder.outputs), *recorder.aliases):
             value = reference()
             if value is None or value.recorder is not recorder:
                 continue
-            if position not in hosts:
+            if position not in host_arrays:
                 array = arrays[position]
                 numbers = array if is_exclusive(array) else np.array(array)
-                hosts[position] = HostArray(value.spec, numbers)
-            hosts[position].add_alias(value)
-            value.recorder = hosts[position]
+                host_arrays[position] = HostArray(value.spec, numbers)
+            host_arrays[position].add_alias(value)
+            value.recorder = host_arrays[position]
 
 
-def _is_there(array: Any) -> bool:
+def _is_ready(array: Any) -> bool:
     """Return whether an input, an array of NumPy's or JAX's, can be read without waiting."""
     return isinstance(array, np.ndarray) or (not array.is_deleted() and array.is_ready())
 

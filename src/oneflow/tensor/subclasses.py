@@ -203,7 +203,7 @@ def overridable(
     function: FunctionType,
     public_api: Any = None,
     *,
-    asks_classes: bool = True,
+    checks_classes: bool = True,
     name: str | None = None,
 ) -> FunctionType:
     """Return a copy of a function that calls the overrides of its arguments' classes.
@@ -216,14 +216,14 @@ def overridable(
         function: the function.
         public_api: the function that overrides get, by default the copy. With it the copy calls
             overrides at once: it is a method of a class with an override.
-        asks_classes: False for a function that asks modes alone.
+        checks_classes: False for a function that asks modes alone.
         name: what the copy is called, if not as the function.
     """
     copy = _copy_of(function)
     copy.__name__ = name or function.__name__
     OVERRIDABLE.add(copy)
-    if not asks_classes:
-        vars(copy)["_asks_classes"] = False
+    if not checks_classes:
+        vars(copy)["_checks_classes"] = False
     if public_api is not None or FIRST_SUBCLASS.exists:
         _enable_override(copy, public_api or copy)
     else:
@@ -249,7 +249,7 @@ def _enable_override(
 ) -> None:
     """Give a copy of a function the code of `_CALL_OVERRIDE`, and the objects it needs."""
     call = call or call_torch_function
-    asked = types_of if getattr(copy, "_asks_classes", True) else _no_types
+    asked = types_of if getattr(copy, "_checks_classes", True) else _no_types
     state = (_PLAIN, ENTERED, OVERRIDES)
     parts = (copy.__wrapped__, public_api, *state, asked, call, hide_internal_frames)
     # First the default: another thread may call the function between the two lines.

@@ -51,17 +51,17 @@ def _lazy_call(callable: Callable[[], Any], **options: Any) -> None:
 
 def reset_max_memory_allocated(device: Any = None) -> None:
     """Do what `reset_peak_memory_stats` does, which resets all peaks."""
-    _warn_of_all_peaks("reset_max_memory_allocated")
+    _warn_of_peak_memory("reset_max_memory_allocated")
     flow.cuda.reset_peak_memory_stats(device)
 
 
 def reset_max_memory_cached(device: Any = None) -> None:
     """Do what `reset_peak_memory_stats` does, which resets all peaks."""
-    _warn_of_all_peaks("reset_max_memory_cached")
+    _warn_of_peak_memory("reset_max_memory_cached")
     flow.cuda.reset_peak_memory_stats(device)
 
 
-def _warn_of_all_peaks(name: str) -> None:
+def _warn_of_peak_memory(name: str) -> None:
     text = f"torch.cuda.{name} now calls torch.cuda.reset_peak_memory_stats"
     warnings.warn(f"{text}, which resets /all/ peak memory stats.", FutureWarning, stacklevel=3)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from oneflow.mock_torch.pytorch.distributed.distributed_c10d import DistNetworkError
 from oneflow.mock_torch.pytorch.distributed.store_server import DONE, receive, send
 
-_BETWEEN_TRIES = 0.01
+_RETRY_SECONDS = 0.01
 
 
 def _is_of_network(error: BaseException) -> bool:
@@ -57,7 +57,7 @@ class StoreClient:
                 if time.monotonic() > end:
                     text = f"no store answers at {self._host}:{self._port}"
                     raise DistNetworkError(text) from error
-                time.sleep(_BETWEEN_TRIES)
+                time.sleep(_RETRY_SECONDS)
 
     def _error(self, text: str) -> DistNetworkError:
         return DistNetworkError(f"the store at {self._host}:{self._port} {text}")

@@ -124,26 +124,18 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Tensor]:
         state.maybe_increase_iter(bucket)
         return allreduce_hook(state.process_group, bucket)
     own = _with_error(state, bucket.index(), bucket.buffer())
-    gradients = [
-        part.view(parameter.shape)
-        for part, parameter in zip(
-            own.split([parameter.numel() for parameter in bucket.parameters()]),
-            bucket.parameters(),
-            strict=True,
-        )
-    ]
+    bucket.set_buffer(own)
+    gradients = bucket.gradients()
     places = [place for place, gradient in enumerate(gradients) if _is_worth_it(state, gradient)]
     matrices = [gradients[place].flatten(1) for place in places]
-    others = [gradient.flatten() for place, gradient in enumerate(gradients) if place not in places]
-    results = dict(zip(places, _approximate(state, bucket.index(), matrices), strict=True))
-    rest = iter(())
-    if others:
-        state.total_numel_before_compression += sum(map(Tensor.numel, others))
-        state.total_numel_after_compression += sum(map(Tensor.numel, others))
-        sent = mean_of(state.process_group, flow.cat(others)).wait()
-        rest = iter(sent.split([other.numel() for other in others]))
-    means = [results[place] if place in results else next(rest) for place in range(len(gradients))]
-    return _finish(state, bucket, own, flow.cat([mean.flatten() for mean in means]))
+    means = dict(zip(places, _approximate(state, bucket.index(), matrices), strict=True))
+    others = {place: gradients[place] for place in range(len(gradients)) if place not in means}
+    means.update(zip(others, _means_of(state.process_group, list(others.values())), strict=True))
+    sent = sum(map(Tensor.numel, others.values()))
+    state.total_numel_before_compression += sent
+    state.total_numel_after_compression += sent
+    mean = flow.cat([means[place].flatten() for place in range(len(gradients))])
+    return _finish(state, bucket, own, mean)
 
 
 def batched_powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Tensor]:
@@ -202,26 +194,27 @@ def _approximate(state: PowerSGDState, index: int, matrices: Sequence[Tensor]) -
     if not matrices:
         return []
     group = state.process_group
-    seconds = state.q_memory_dict.get(index) if state.warm_start else None
-    if seconds is None:
-        seconds = [_random_factor(state, matrix) for matrix in matrices]
-    seconds = [_orthogonal(state, factor) for factor in seconds]
-    firsts = [matrix @ factor for matrix, factor in zip(matrices, seconds, strict=True)]
-    firsts = [_orthogonal(state, factor) for factor in _means_of(group, firsts)]
-    products = [matrix.T @ factor for matrix, factor in zip(matrices, firsts, strict=True)]
-    seconds = _means_of(group, products)
+    qs = state.q_memory_dict.get(index) if state.warm_start else None
+    if qs is None:
+        qs = [_random_factor(state, matrix) for matrix in matrices]
+    qs = [_orthogonal(state, q) for q in qs]
+    ps = _means_of(group, [matrix @ q for matrix, q in zip(matrices, qs, strict=True)])
+    ps = [_orthogonal(state, p) for p in ps]
+    qs = _means_of(group, [matrix.T @ p for matrix, p in zip(matrices, ps, strict=True)])
     if state.warm_start:
-        state.q_memory_dict[index] = seconds
+        state.q_memory_dict[index] = qs
     state.total_numel_before_compression += sum(map(Tensor.numel, matrices))
-    state.total_numel_after_compression += sum(map(Tensor.numel, [*firsts, *seconds]))
-    return [first @ second.T for first, second in zip(firsts, seconds, strict=True)]
+    state.total_numel_after_compression += sum(map(Tensor.numel, [*ps, *qs]))
+    return [p @ q.T for p, q in zip(ps, qs, strict=True)]
 
 
-def _means_of(group: ProcessGroup | None, factors: Sequence[Tensor]) -> list[Tensor]:
-    """Return the means of factors over the processes; they are sent as one vector."""
-    sent = mean_of(group, flow.cat([factor.flatten() for factor in factors])).wait()
-    parts = sent.split([factor.numel() for factor in factors])
-    return [part.view(factor.shape) for part, factor in zip(parts, factors, strict=True)]
+def _means_of(group: ProcessGroup | None, tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Return the means of tensors over the processes; they are sent as one vector."""
+    if not tensors:
+        return []
+    sent = mean_of(group, flow.cat([tensor.flatten() for tensor in tensors])).wait()
+    parts = sent.split([tensor.numel() for tensor in tensors])
+    return [part.view(tensor.shape) for part, tensor in zip(parts, tensors, strict=True)]
 
 
 def _random_factor(state: PowerSGDState, matrix: Tensor) -> Tensor:
