@@ -133,6 +133,47 @@ def test_dtypes_that_differ_are_refused(name, x):
         DTYPES[name](x)
 
 
+FUSED = {
+    "fused_get_boundding_boxes_coord": 8,
+    "fused_get_intersection_area": 8,
+    "fused_get_iou": 5,
+    "fused_get_convex_diagonal_squared": 8,
+    "fused_get_center_dist": 8,
+    "fused_get_ciou_diagonal_angle": 4,
+    "fused_get_ciou_result": 4,
+    "fused_fast_gelu_mul": 2,
+    "tanh_grad": 2,
+    "cosh_grad": 2,
+    "tan_grad": 2,
+}
+FURTHER = {
+    "fused_get_iou": [1e-7],
+    "fused_get_convex_diagonal_squared": [1e-7],
+    "fused_get_ciou_diagonal_angle": [1e-7],
+    "fused_get_ciou_result": [1e-7],
+}
+
+
+@pytest.mark.parametrize("name", [*FUSED, "fused_weighted_sum"])
+def test_operands_of_fused_functions_are_alike(name, x):
+    count = FUSED.get(name, 3)
+    further = FURTHER.get(name, ())
+    builtin = getattr(_C, name)
+
+    def call(*operands):
+        if name == "fused_weighted_sum":
+            return builtin(operands, [1.0] * count)
+        return builtin(*operands, *further)
+
+    call(*[x.floats] * count)
+    for position in range(count):
+        for other, error in ((x.floats[:1], RuntimeError), (x.doubles, TypeError)):
+            operands = [x.floats] * count
+            operands[position] = other
+            with pytest.raises(error, match=f"`{name}`: all operands must have the same"):
+                call(*operands)
+
+
 def test_parts_may_lack_the_last_dimensions(x):
     parts = _C.split_like(x.floats, [x.line[:1], x.line[:1]], -1)
     assert [part.tolist() for part in parts] == [[row] for row in x.floats.tolist()]

@@ -42,12 +42,24 @@ def test_masks_of_other_dtypes_are_refused(name):
 
 
 def test_sums_of_more_than_two():
-    a, b, c = flow.tensor([1, 2]), flow.tensor([10, 20]), flow.tensor([100.0, 200.0])
-    assert flow.add(a, b, c, 1).tolist() == [112.0, 223.0]
+    a, b, c = flow.tensor([1, 2]), flow.tensor([10, 20]), flow.tensor([100, 200])
+    assert flow.add(a, b, c, 1).tolist() == [112, 223]
     assert a.add(b, b, alpha=2).tolist() == [31, 62]
     with pytest.raises(TypeError, match="second"):
         flow.add(a, 2, b, c)
     assert flow.add(a, 2, b).tolist() == [21, 42]  # a factor, as in old programs for PyTorch
+
+
+@pytest.mark.parametrize("differing", [flow.ones(2, 2), flow.ones(1), flow.ones(2).double()])
+@pytest.mark.parametrize("position", range(3))
+def test_sums_of_more_than_two_are_not_broadcast(position, differing):
+    operands = [flow.ones(2), flow.ones(2), flow.ones(2)]
+    operands[position] = differing
+    for add_up in (flow.add, flow._C.add, lambda *inputs: flow.math.add_n(inputs)):
+        with pytest.raises(RuntimeError, match="one shape and one dtype"):
+            add_up(*operands)
+    with pytest.raises(RuntimeError, match="one shape and one dtype"):
+        flow.math.add_n([flow.ones(2), differing])
 
 
 def test_a_size_by_keyword_beside_other_keywords():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from oneflow.builtins.operands import require_alike
 from oneflow.functional.elementwise.trigonometry import cos, sinh
 from oneflow.functional.registry import function
 from oneflow.tensor.tensor import Tensor
@@ -11,11 +12,16 @@ from oneflow.tensor.tensor import Tensor
 def tanh_grad(y: Tensor, dy: Tensor) -> Tensor:
     """Return the gradient of `tanh` from its result `y` and the gradient `dy` of that.
 
+    Raises:
+        RuntimeError: the tensors have several shapes.
+        TypeError: they have several dtypes.
+
     Example:
         >>> import oneflow as flow
         >>> flow._C.tanh_grad(flow.tensor([0.0, 0.5]), flow.ones(2))
         tensor([1.0000, 0.7500], dtype=oneflow.float32)
     """
+    require_alike("tanh_grad", y=y, dy=dy)
     return dy * (1 - y * y)
 
 
@@ -23,11 +29,16 @@ def tanh_grad(y: Tensor, dy: Tensor) -> Tensor:
 def cosh_grad(x: Tensor, dy: Tensor) -> Tensor:
     """Return the gradient of `cosh` from its operand `x` and the gradient `dy` of its result.
 
+    Raises:
+        RuntimeError: the tensors have several shapes.
+        TypeError: they have several dtypes.
+
     Example:
         >>> import oneflow as flow
         >>> flow._C.cosh_grad(flow.zeros(1), flow.ones(1))
         tensor([0.], dtype=oneflow.float32)
     """
+    require_alike("cosh_grad", x=x, dy=dy)
     return dy * sinh(x)
 
 
@@ -35,9 +46,14 @@ def cosh_grad(x: Tensor, dy: Tensor) -> Tensor:
 def tan_grad(x: Tensor, dy: Tensor) -> Tensor:
     """Return the gradient of `tan` from its operand `x` and the gradient `dy` of its result.
 
+    Raises:
+        RuntimeError: the tensors have several shapes.
+        TypeError: they have several dtypes.
+
     Example:
         >>> import oneflow as flow
         >>> flow._C.tan_grad(flow.zeros(1), flow.ones(1))
         tensor([1.], dtype=oneflow.float32)
     """
+    require_alike("tan_grad", x=x, dy=dy)
     return dy / (cos(x) * cos(x))

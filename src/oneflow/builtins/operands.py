@@ -33,6 +33,17 @@ def require_same_shape(name: str, **operands: Tensor) -> None:
         raise RuntimeError(f"`{name}`: all operands must have the same shape, got {shapes}")
 
 
+def require_alike(name: str, **operands: Tensor) -> None:
+    """Check that all operands have one shape and one dtype, as fused kernels demand.
+
+    Raises:
+        TypeError: they have several dtypes.
+        RuntimeError: they have several shapes.
+    """
+    require_same_shape(name, **operands)
+    require_same_dtype(name, **operands)
+
+
 def require_lists(name: str, **lists: Sequence[Any]) -> None:
     """Check that lists, whose elements belong together, are not empty and have one length.
 

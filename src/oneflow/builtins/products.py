@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.builtins.operands import require_lists
+from oneflow.builtins.operands import require_alike, require_lists
 from oneflow.functional.creation.factory_functions import zeros
 from oneflow.functional.elementwise.activation import gelu, relu
 from oneflow.functional.elementwise.clamp import where
@@ -148,7 +148,8 @@ def fused_weighted_sum(
     """The sum of tensors with weights, times `alpha`.
 
     Raises:
-        RuntimeError: the lists differ in length, or are empty.
+        RuntimeError: the lists differ in length, or are empty; or tensors have several shapes.
+        TypeError: the tensors have several dtypes.
 
     Example:
         >>> import oneflow as flow
@@ -156,6 +157,7 @@ def fused_weighted_sum(
         tensor([2.5000], dtype=oneflow.float32)
     """
     require_lists("fused_weighted_sum", in_=in_, weights=weights)
+    require_alike("fused_weighted_sum", **{f"in_{i}": tensor for i, tensor in enumerate(in_)})
     first, *others = [tensor * weight for tensor, weight in zip(in_, weights, strict=True)]
     return sum(others, first) * alpha
 
@@ -176,11 +178,16 @@ def fast_gelu(x: Tensor) -> Tensor:
 def fused_fast_gelu_mul(x: Tensor, multiplier: Tensor) -> Tensor:
     """`fast_gelu` of `x` times `multiplier`.
 
+    Raises:
+        RuntimeError: the two have several shapes.
+        TypeError: they have several dtypes.
+
     Example:
         >>> import oneflow as flow
         >>> flow._C.fused_fast_gelu_mul(flow.tensor([1.0]), flow.tensor([2.0]))
         tensor([1.6824], dtype=oneflow.float32)
     """
+    require_alike("fused_fast_gelu_mul", x=x, multiplier=multiplier)
     return fast_gelu(x) * multiplier
 
 

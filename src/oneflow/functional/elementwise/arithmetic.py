@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from oneflow.base.dtype import Category, DType, complex128, float64, get_default_dtype
@@ -67,6 +68,22 @@ def ordering(primitive: Primitive, x: Any, y: Any) -> Tensor:
     return binary(primitive, x, y)
 
 
+def require_addends(name: str, operands: Iterable[Any]) -> None:
+    """Refuse to add up tensors of different shapes or dtypes; numbers may be among them.
+
+    Raises:
+        RuntimeError: they differ.
+    """
+    tensors = [operand for operand in operands if isinstance(operand, Tensor)]
+    kinds = {(tuple(tensor.shape), tensor.dtype) for tensor in tensors}
+    if len(kinds) > 1:
+        texts = ", ".join(f"{tensor.dtype!r} of shape {list(tensor.shape)}" for tensor in tensors)
+        raise RuntimeError(
+            f"{name}(): several tensors must have one shape and one dtype, got {texts}; add two at "
+            "a time, which broadcasts"
+        )
+
+
 @function(inplace=True, also=("_C.add",))
 def add(input: Tensor, other: Tensor | float, *others: Tensor | float, alpha: float = 1) -> Tensor:
     """``input + alpha * other``, broadcast.
@@ -74,14 +91,16 @@ def add(input: Tensor, other: Tensor | float, *others: Tensor | float, alpha: fl
     Args:
         input: tensor or number.
         other: tensor or number.
-        others: more tensors or numbers, added as well if `other` is a tensor.
+        others: more tensors or numbers, added as well if `other` is a tensor. Several tensors are
+            not broadcast.
         alpha: factor of `other`.
 
     Returns:
         Tensor of the broadcast shape and the promoted dtype.
 
     Raises:
-        RuntimeError: `alpha` is a float and the operands are integers, or a bool and they are not.
+        RuntimeError: `alpha` is a float and the operands are integers, or a bool and they are not;
+            or three and more tensors have several shapes or dtypes.
 
     Example:
         >>> import oneflow as flow
@@ -90,6 +109,8 @@ def add(input: Tensor, other: Tensor | float, *others: Tensor | float, alpha: fl
     """
     if others and not isinstance(other, Tensor):
         raise TypeError("add(): more than two operands need a tensor as the second")
+    if any(isinstance(operand, Tensor) for operand in others):
+        require_addends("add", (input, other, *others))
     is_plain = type(alpha) is int and alpha == 1
     result = binary(p.add, input, other) if is_plain else _scaled_sum(p.add, input, other, alpha)
     for operand in others:
