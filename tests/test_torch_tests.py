@@ -19,6 +19,11 @@ from torch.testing._internal.common_device_type import dtypes, instantiate_devic
 from torch.testing._internal.common_utils import TestCase, parametrize, run_tests, subtest
 from torch.nothing import missing
 
+def refuse():
+    raise NotImplementedError
+
+refused = refuse()
+
 @missing(torch.missing.too)
 class TestA(TestCase):
     @dtypes(torch.float32, torch.int64)

@@ -132,3 +132,18 @@ def test_strides_of_views_of_views_are_torchs(seed: int) -> None:
             assert mine.storage_offset() == theirs.storage_offset()
             assert [tensor.is_contiguous() for tensor in before] == [before[1].is_contiguous()] * 2
     assert mine.stride() == theirs.stride()
+
+
+@pytest.mark.parametrize(
+    ("memory_format", "order"),
+    [("channels_last", (0, 3, 1, 2)), ("channels_last_3d", (0, 4, 1, 2, 3))],
+)
+def test_what_is_in_a_memory_format_is_not_copied_for_it(memory_format, order):
+    def write(library, transposed):
+        x = library.zeros(*range(2, 2 + len(order)))
+        x = x.permute(*order) if transposed else x.transpose(0, -1)
+        x.contiguous(memory_format=getattr(library, memory_format)).fill_(7)
+        return x.tolist()
+
+    for transposed in (True, False):
+        assert write(flow, transposed) == write(torch, transposed)

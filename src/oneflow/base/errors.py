@@ -13,3 +13,11 @@ class OutOfMemoryError(RuntimeError):
         >>> issubclass(flow.OutOfMemoryError, RuntimeError)
         True
     """
+
+
+class InapplicableAttributeError(RuntimeError, AttributeError):
+    """An attribute that objects of this kind do not have, such as `sbp` of a local tensor.
+
+    It is a `RuntimeError`, as in OneFlow, and an `AttributeError`, so that `hasattr` is False and
+    `inspect.getmembers` passes over it.
+    """

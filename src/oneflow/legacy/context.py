@@ -110,18 +110,19 @@ def is_in_job() -> bool:
     return _run.get() is not None
 
 
-def current_run(what: str) -> BodyRun:
+def current_run(what: str, error: type[RuntimeError] = RuntimeError) -> BodyRun:
     """Return the run of the body that calls.
 
     Args:
         what: the caller, for the message.
+        error: the class of the exception.
 
     Raises:
         RuntimeError: no job's body is running.
     """
     run = _run.get()
     if run is None:
-        raise RuntimeError(
+        raise error(
             f"{what} belongs into the body of a job; decorate the function with "
             "@flow.global_function()"
         )

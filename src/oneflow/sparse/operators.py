@@ -10,6 +10,8 @@ from oneflow.base.composed_operand import SparseOperandError
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, bool_
 from oneflow.base.layout import Layout
+from oneflow.base.placement import Placement
+from oneflow.base.sbp import SbpLike
 from oneflow.base.shape import Size, wrap_dim, wrap_dims
 from oneflow.functional.creation.factory_functions import arange, zeros
 from oneflow.functional.index.search import nonzero, searchsorted, unique
@@ -120,13 +122,21 @@ def any(input: SparseTensor) -> Tensor:
 
 def zeros_like(
     input: SparseTensor,
-    *,
     dtype: DType | None = None,
     device: Device | str | None = None,
+    placement: Placement | None = None,
+    sbp: SbpLike | None = None,
     requires_grad: bool = False,
+    memory_format: Any = None,
 ) -> SparseTensor:
-    """Return a tensor of the same shape and layout that stores nothing."""
+    """Return a tensor of the same shape and layout that stores nothing.
+
+    Raises:
+        SparseOperandError: the layout is a compressed one, or the tensor would be global.
+    """
     _check_coordinates("zeros_like", input)
+    if placement is not None or sbp is not None:
+        raise refuse("zeros_like", "sparse tensors are local")
     place = input.device if device is None else device
     values = input._values()[:0].detach().to(place, dtype or input.dtype)
     index = input._indices()[:, :0].to(place)

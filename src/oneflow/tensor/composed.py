@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Self
 
+from oneflow.base.composed_operand import ComposedOperandError
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.layout import Layout
@@ -59,6 +60,17 @@ class ComposedTensor(Tensor):
     def device(self) -> Device:
         """The device of the values."""
         return self._elements.device
+
+    @property
+    def data(self) -> Self:
+        """The tensor without its history, on the same memory."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Self) -> None:
+        raise ComposedOperandError(
+            f"`data` of a {type(self).__name__} cannot be replaced; make a tensor of other values"
+        )
 
     def dim(self) -> int:
         """Return the number of dimensions."""
@@ -116,6 +128,15 @@ class ComposedTensor(Tensor):
     def grad_fn(self) -> Any:
         """The node that computed the values; None for leaves."""
         return self._elements.grad_fn
+
+
+def _of_values(name: str) -> property:
+    return property(lambda self: getattr(self._elements, name), doc=f"`{name}` of the values.")
+
+
+_OF_VALUES = "_version is_consistent is_eager is_global is_lazy is_local output_nr placement sbp"
+for _name in _OF_VALUES.split():
+    setattr(ComposedTensor, _name, _of_values(_name))
 
 
 def elements_of(tensor: Tensor) -> Tensor:

@@ -148,7 +148,7 @@ def _execute(statement: ast.stmt, module: ModuleType) -> None:
         if not isinstance(statement, ast.Expr):
             raise
         print(f"{module.__file__}:{statement.lineno}: {failure}")
-    except (TypeError, AttributeError):
+    except (TypeError, AttributeError, NotImplementedError):
         if not isinstance(statement, ast.Assign):
             raise
         for target in statement.targets:

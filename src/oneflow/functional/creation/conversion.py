@@ -50,7 +50,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 @function()
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """`input` itself if its elements are in row-major order, else such a copy.
+    """`input` itself if it is in row-major order, or in `memory_format`, else a row-major copy.
 
     Example:
         >>> import oneflow as flow
@@ -59,7 +59,7 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """
     if memory_format is not None:
         require_memory_format(memory_format, "contiguous")
-    return input if is_contiguous(input) else clone(input)
+    return input if is_contiguous(input) or input.is_contiguous(memory_format) else clone(input)
 
 
 @function(also=("_C.cast",))
