@@ -26,7 +26,7 @@ from oneflow.profiler import (
     schedule,
     tensorboard_trace_handler,
 )
-from oneflow.profiler.averages import averages
+from oneflow.profiler.events import CustomEvent, CustomEventType, Events, KernelEvent, averages
 from oneflow.runtime.events import SINK, EventKind, TraceEvent
 
 
@@ -414,3 +414,35 @@ def test_traces_fit_perfettos_json_format(tmp_path: Path) -> None:
                 ends.pop()
             assert not ends or end <= ends[-1]
             ends.append(end)
+
+
+def test_averages_of_operators_and_of_ranges_are_classes_of_their_own() -> None:
+    with profile(record_shapes=True) as made, record_function("both"):
+        flow.ones(2, 3).relu().numpy()
+    rows = made.key_averages(group_by_input_shape=True)
+    assert {row.name for row in rows if isinstance(row, KernelEvent)} == {"ones", "relu"}
+    ranges = [row for row in rows if isinstance(row, CustomEvent) and row.kind is EventKind.RANGE]
+    assert [(row.name, row.custom_event_type) for row in ranges] == [
+        ("both", CustomEventType.Default)
+    ]
+    (relu,) = (row for row in rows if row.name == "relu")
+    assert (relu.count, relu.input_shapes) == (1, [[2, 3]])
+    assert relu.cpu_time == relu.cpu_time_total > 0
+
+
+def test_events_are_read_and_added_up() -> None:
+    load = {"type": 0, "name": "load", "time": 3.0, "custom_type": 1}
+    conv = {"type": 1, "name": "conv", "time": 5.0, "memory_size": 64, "description": {"a": "b"}}
+    events = Events(json.dumps([load, conv, {**load, "time": 4.0}]))
+    assert events[0] == CustomEvent("load", 3.0, CustomEventType.CudaKernel)
+    assert events[1] == KernelEvent("conv", 5.0, 64, {"a": "b"})
+    assert events[1].description == {"a": "b"}
+    averages = events.key_averages()
+    assert [(row.name, row.count, row.cpu_time, row.cpu_time_total) for row in averages] == [
+        ("load", 2, 3.5, 7.0),
+        ("conv", 1, 5.0, 5.0),
+    ]
+    assert [row.count for row in events] == [1, 1, 1]
+    with pytest.raises(ValueError, match=r"`load` .* and `conv`"):
+        events[0].update(events[1])
+    assert Events() == []

@@ -1,4 +1,4 @@
-"""Events of a profile, their averages by name, and tables of them."""
+"""Events of a profile, averages of those of a name, and tables of these."""
 
 from __future__ import annotations
 
@@ -98,9 +98,35 @@ class EventAverages:
     attributes: dict[str, str] = field(default_factory=dict)
 
     @property
+    def name(self) -> str:
+        """The name, as upstream's events have it."""
+        return self.key
+
+    @property
     def cpu_time(self) -> float:
         """Microseconds of one event, on average."""
         return self.cpu_time_total / self.count if self.count else 0.0
+
+    def update(self, other: EventAverages) -> None:
+        """Count the events of other averages as well, of the same name.
+
+        Raises:
+            ValueError: of another name or kind.
+        """
+        if (self.key, self.kind) != (other.key, other.kind):
+            raise ValueError(
+                f"events of `{self.key}` ({self.kind.value}) and `{other.key}` "
+                f"({other.kind.value}) have no common average"
+            )
+        self.count_also(other)
+
+    def count_also(self, other: EventAverages) -> None:
+        """Count the events of other averages as well, whatever their name."""
+        self.count += other.count
+        self.cpu_time_total += other.cpu_time_total
+        self.self_cpu_time_total += other.self_cpu_time_total
+        self.output_bytes += other.output_bytes
+        self.flops += other.flops
 
     def add(self, timed: TimedEvent, with_flops: bool) -> None:
         """Count one more event."""
@@ -151,11 +177,7 @@ class EventList(list[EventAverages]):
         """Return one entry for all."""
         total = EventAverages("Total", EventKind.RANGE, [])
         for average in self:
-            total.count += average.count
-            total.cpu_time_total += average.cpu_time_total
-            total.self_cpu_time_total += average.self_cpu_time_total
-            total.output_bytes += average.output_bytes
-            total.flops += average.flops
+            total.count_also(average)
         return total
 
     def table(
@@ -238,33 +260,3 @@ def timed(events: Iterable[TraceEvent]) -> list[TimedEvent]:
         stack.append((number, event))
     by_number = sorted(ordered, key=lambda pair: pair[0])
     return [TimedEvent(event, event.end - event.start - inside[n]) for n, event in by_number]
-
-
-def averages(
-    events: Iterable[TraceEvent],
-    by_shape: bool,
-    frames: int = 0,
-    with_flops: bool = False,
-    by_attributes: bool = False,
-) -> EventList:
-    """Return the averages of events of the same name.
-
-    Args:
-        events: the events.
-        by_shape: keep operands of different shapes apart.
-        frames: keep events with different callers apart, that many of the innermost.
-        with_flops: count multiplications, additions and the like.
-        by_attributes: keep operators with different attributes apart.
-    """
-    groups: dict[tuple, EventAverages] = {}
-    for event in timed(events):
-        shapes = event.input_shapes if by_shape else []
-        stack = event.stack[:frames]
-        attributes = event.attributes if by_attributes else {}
-        key = event.name, event.event.kind, str(shapes), str(attributes), *stack
-        if key not in groups:
-            group = EventAverages(event.name, event.event.kind, shapes)
-            group.stack, group.attributes = stack, attributes
-            groups[key] = group
-        groups[key].add(event, with_flops)
-    return EventList(groups.values())

@@ -14,7 +14,8 @@ from typing import Any, Self
 
 from oneflow.base.device import platform_devices
 from oneflow.base.location import user_frames
-from oneflow.profiler.averages import EventList, TimedEvent, averages, timed
+from oneflow.profiler.averages import EventList, TimedEvent, timed
+from oneflow.profiler.events import averages
 from oneflow.profiler.schedule import ProfilerAction
 from oneflow.profiler.trace_files import (
     MemoryUse,
