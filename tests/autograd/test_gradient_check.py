@@ -196,3 +196,57 @@ def test_outputs_are_those_of_the_inputs_as_they_are_then(name):
         return lib.autograd.gradcheck(OUTPUTS[name](lib), (x, y))
 
     agree(case, ("nearby" in name and "with the same") or None)
+
+
+def _with_jvp(lib, factor):
+    """Three times a number, with a `jvp` of that factor, and a right `backward`."""
+
+    class Tripled(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 3
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 3
+
+        @staticmethod
+        def jvp(ctx, x_t):
+            return x_t * factor
+
+    return Tripled.apply
+
+
+@pytest.mark.parametrize("backward", [True, False])
+@pytest.mark.parametrize("forward", [True, False])
+@pytest.mark.parametrize("factor", [3, 2])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_forward_mode_is_checked_when_it_is_asked_for(dtype, factor, forward, backward):
+    def check(lib):
+        x = lib.tensor(VALUES[dtype], dtype=getattr(lib, dtype), requires_grad=True)
+        options = {"check_forward_ad": forward, "check_backward_ad": backward}
+        options |= {"check_batched_grad": False, "raise_exception": False}
+        return lib.autograd.gradcheck(_with_jvp(lib, factor), (x,), **options)
+
+    ours, theirs = outcome(check, flow), outcome(check, torch)
+    if not forward and not backward:
+        assert (ours[0], theirs[0]) == ("AssertionError", "AssertionError")
+    else:
+        assert ours == theirs
+
+
+def test_forward_mode_needs_no_backward():
+    class Sum(flow.autograd.Function):
+        @staticmethod
+        def forward(ctx, number, x, y):
+            return x * number + y
+
+        @staticmethod
+        def jvp(ctx, _, x_t, y_t):
+            return x_t * 2 + y_t
+
+    x, y = (flow.rand(2, dtype=flow.float64, requires_grad=True) for _ in range(2))
+    options = {"check_forward_ad": True, "check_backward_ad": False}
+    assert flow.autograd.gradcheck(Sum.apply, (2, x, y), **options)
+    with pytest.raises(RuntimeError, match="input 1 in forward mode differs"):
+        flow.autograd.gradcheck(Sum.apply, (3, x, y), **options)

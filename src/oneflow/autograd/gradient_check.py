@@ -108,9 +108,24 @@ _MAX_ULPS = 4096
 
 
 def _difference(
-    func: Callable, inputs: tuple, eps: float, atol: float, rtol: float, nondet_tol: float
+    func: Callable,
+    inputs: tuple,
+    eps: float,
+    tolerances: tuple[float, float],
+    nondet_tol: float,
+    modes: Sequence[str],
 ) -> str | None:
-    """The difference between analytical and numerical gradients as text, or None."""
+    """The difference between analytical and numerical gradients as text, or None.
+
+    Args:
+        func: the function.
+        inputs: its arguments.
+        eps: the step of the difference.
+        tolerances: the absolute and the relative one.
+        nondet_tol: how much a second pass may give other gradients.
+        modes: whose gradients are compared: those of ``"backward"`` passes, and those of
+            ``"forward"`` mode, which asks functions of users for their `jvp`.
+    """
     positions = _checked_positions(inputs)
     outputs = _tuple(func(*inputs), "outputs of the function", "gradcheck")
     # As in PyTorch, an output without history counts only if all are such.
@@ -120,33 +135,40 @@ def _difference(
         for output in outputs
     ]
     points = [inputs[position] for position in positions]
-    grads, repeated = (derivatives(outputs, points, weights, hooks=True) for _ in range(2))
+    passes = {
+        mode: [derivatives(outputs, points, weights, hooks=mode == "backward") for _ in range(2)]
+        for mode in modes
+    }
     plain = [weight.detach().numpy() for weight in weights]
-    for position, gradient, repeat in zip(positions, grads, repeated, strict=True):
-        first, second = gradient.detach().numpy(), repeat.detach().numpy()
-        # A pass that runs a second time may be compiled, which rounds otherwise.
-        largest = np.max(np.abs(first[np.isfinite(first)]), initial=0)
-        rounding = _MAX_ULPS * np.finfo(first.dtype).eps * largest
-        if not np.allclose(first, second, 0, max(nondet_tol, rounding), equal_nan=True):
-            return (
-                f"a second backward pass gives another gradient of input {position}:\n"
-                f"first: {first}\nsecond: {second}"
-            )
+    for place, position in enumerate(positions):
         expected = _numerical(func, inputs, position, plain, eps)
-        if not np.allclose(first, expected, rtol, atol, equal_nan=True):
-            return (
-                f"gradient of input {position} differs from the difference quotient:\n"
-                f"numerical: {expected}\nanalytical: {first}"
-            )
+        for mode, runs in passes.items():
+            first, second = (gradients[place].detach().numpy() for gradients in runs)
+            if not _agree(first, second, nondet_tol):
+                return (
+                    f"a second {mode} pass gives another gradient of input {position}:\n"
+                    f"first: {first}\nsecond: {second}"
+                )
+            atol, rtol = tolerances
+            if not np.allclose(first, expected, rtol, atol, equal_nan=True):
+                return (
+                    f"gradient of input {position} in {mode} mode differs from the difference "
+                    f"quotient:\nnumerical: {expected}\nanalytical: {first}"
+                )
     return None
+
+
+def _agree(first: np.ndarray, second: np.ndarray, tolerance: float) -> bool:
+    """Return whether two passes gave one gradient; the second may be compiled: other roundings."""
+    largest = np.max(np.abs(first[np.isfinite(first)]), initial=0)
+    rounding = _MAX_ULPS * np.finfo(first.dtype).eps * largest
+    return np.allclose(first, second, 0, max(tolerance, rounding), equal_nan=True)
 
 
 # PyTorch's options of further checks, and of a check of some directions alone.
 _OPTIONS = {
-    "check_backward_ad",
     "check_batched_forward_grad",
     "check_batched_grad",
-    "check_forward_ad",
     "check_grad_dtypes",
     "check_undefined_grad",
     "fast_mode",
@@ -163,6 +185,8 @@ def gradcheck(
     rtol: float = 1e-3,
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
     **options: bool,
 ) -> bool:
     """Compare the gradients of a function with difference quotients.
@@ -176,6 +200,9 @@ def gradcheck(
         rtol: relative tolerance.
         raise_exception: raise instead of returning False.
         nondet_tol: how much a second backward pass may give other gradients, roundings apart.
+        check_forward_ad: compare the gradients of forward mode, too, where functions of users
+            have a `jvp`.
+        check_backward_ad: compare those of backward passes.
         options: PyTorch's other options, such as `fast_mode`, accepted: whole gradients are
             compared in any case.
 
@@ -184,7 +211,8 @@ def gradcheck(
 
     Raises:
         GradcheckError: they do not, and `raise_exception` is set.
-        AssertionError: the function's results have other shapes or dtypes nearby.
+        AssertionError: the function's results have other shapes or dtypes nearby, or nothing
+            is to be checked.
         TypeError: PyTorch has no such option.
 
     Example:
@@ -196,7 +224,11 @@ def gradcheck(
     if unknown := options.keys() - _OPTIONS:
         raise TypeError(f"gradcheck() got an unexpected keyword argument '{min(unknown)}'")
     as_tuple = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
-    wrong = _difference(func, as_tuple, eps, atol, rtol, nondet_tol)
+    checks = {"forward": check_forward_ad, "backward": check_backward_ad}
+    modes = [mode for mode, is_checked in checks.items() if is_checked]
+    if not modes:
+        raise AssertionError("gradcheck: `check_forward_ad` or `check_backward_ad` must be true")
+    wrong = _difference(func, as_tuple, eps, (atol, rtol), nondet_tol, modes)
     if wrong is not None and raise_exception:
         raise GradcheckError(wrong)
     return wrong is None
