@@ -132,6 +132,56 @@ def test_a_schedule_shows_the_rate_that_the_call_used(name: str, is_stepped: boo
             trained.schedule.step()
 
 
+def _set(name: str, value: Any) -> Callable[[flow.optim.Optimizer], None]:
+    def change(optimizer: flow.optim.Optimizer) -> None:
+        for group in optimizer.param_groups:
+            group[name] = value
+
+    return change
+
+
+# The constant is in both places one object.
+RATE = 0.3
+CHANGES: dict[str, tuple[Callable[[flow.optim.Optimizer], None], ...]] = {
+    "rate": (_set("lr", 0.25),),
+    "a rate that stays": (_set("lr", RATE), _set("lr", RATE), _set("lr", RATE)),
+    "momentum": (_set("momentum", 0.5),),
+    "a momentum that stays": (_set("momentum", RATE), _set("momentum", RATE)),
+    "weight decay": (_set("weight_decay", 0.1),),
+}
+SCHEDULES: dict[str, Callable[[Any], L.LRScheduler]] = {
+    "steps": lambda optimizer: L.StepLR(optimizer, 1, 0.5),
+    "one cycle": lambda optimizer: L.OneCycleLR(optimizer, 1.0, total_steps=9),
+    "cycles": lambda optimizer: L.CyclicLR(optimizer, 0.1, 1.0, step_size_up=3),
+}
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("loads", [False, True])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("name", CHANGES)
+def test_options_that_a_program_sets_count_in_the_next_call(
+    name: str, schedule: str, loads: bool
+) -> None:
+    rates = {}
+    for mode in MODES:
+        trained = Trained(SCHEDULES[schedule], momentum=0.9)
+        step = MODES[mode](trained)
+        rates[mode] = trained.rates(step, 2)
+        for change in CHANGES[name]:
+            if loads:
+                other = Trained(SCHEDULES[schedule], momentum=0.9).optimizer
+                change(other)
+                trained.optimizer.load_state_dict(other.state_dict())
+            else:
+                change(trained.optimizer)
+            rates[mode] += trained.rates(step, 1)
+        rates[mode] += trained.rates(step, 2)
+    for mode in MODES:
+        for pair, expected in zip(rates[mode], rates["eager"], strict=True):
+            assert pair == pytest.approx(expected, rel=1e-9), mode
+
+
 @pytest.mark.parametrize("saved", ["schedule", "optimizer", "graph"])
 def test_saved_between_a_call_and_its_schedule(saved: str) -> None:
     trained = Trained(lambda optimizer: L.StepLR(optimizer, 1, 0.5))
@@ -258,7 +308,7 @@ def test_a_schedule_whose_step_fails_stays_that_of_its_graph():
         return 1.0
 
     schedule = flow.optim.lr_scheduler.LambdaLR(optimizer, factor)
-    optimizer.schedule_of_graph, optimizer.used_lrs = schedule, [1.0]
+    optimizer.make_schedule_due(schedule)
     fails.append(True)
     with pytest.raises(ValueError, match="no rate"):
         schedule.step()

@@ -65,8 +65,7 @@ class GraphOptimizer:
     def _end_step(self) -> None:
         # Until the program steps the schedule, or calls again, it shows the rate that was used.
         if self.scheduler is not None:
-            self.optimizer.schedule_of_graph = self.scheduler
-            self.optimizer.used_lrs = [group["lr"] for group in self.optimizer.param_groups]
+            self.optimizer.make_schedule_due(self.scheduler)
 
 
 class OptimizerStep:

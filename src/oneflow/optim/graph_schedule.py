@@ -1,4 +1,4 @@
-"""Schedules that a graph steps: between a call and the next one they show the rates of the call."""
+"""Schedules that a graph steps: between a call and the next one they show what the call used."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ class GraphSchedule:
 
     Attributes:
         schedule_of_graph: the schedule, from the first call of the graph.
-        used_lrs: the rates of the latest call, until the schedule is stepped for it.
+        used_options: the options of each group in the latest call, until the schedule is stepped
+            for it.
     """
 
     param_groups: list[dict[str, Any]]
     schedule_of_graph: Any = None
-    used_lrs: list[Any] | None = None
+    used_options: list[dict[str, Any]] | None = None
 
     def note_schedule(self, schedule: Any) -> None:
         """Remember the schedule that was made last."""
@@ -38,19 +39,29 @@ class GraphSchedule:
         is_in_step = schedule is not None and schedule.last_step + 1 == taken
         return schedule if is_in_step else None
 
+    def make_schedule_due(self, schedule: Any) -> None:
+        """Let `schedule` be stepped for a call that has just ended."""
+        self.schedule_of_graph = schedule
+        for group in self.param_groups:
+            # Numbers of our own: what the program sets is another object, even if it is equal.
+            group.update({n: value + 0.0 for n, value in group.items() if type(value) is float})
+        self.used_options = [dict(group) for group in self.param_groups]
+
     def step_due_schedule(self) -> None:
         """Step the schedule for the latest call, unless that has been done.
 
-        A rate that the program has set since then stays.
+        Options that the program has set since then stay: its rate, and its momentum.
         """
-        if self.used_lrs is None:
+        if self.used_options is None:
             return
-        groups = zip(self.param_groups, self.used_lrs, strict=False)  # some may have been added
-        before = [(group, group["lr"], used) for group, used in groups]
+        groups = zip(self.param_groups, self.used_options, strict=False)  # some may have been added
+        changes = [
+            {name: value for name, value in group.items() if value is not used.get(name)}
+            for group, used in groups
+        ]
         self.schedule_of_graph.step()
-        for group, lr, used in before:
-            if lr is not used:
-                group["lr"] = lr
+        for group, changed in zip(self.param_groups, changes, strict=False):
+            group.update(changed)
 
     def leave_schedule_of_graph(self) -> None:
         """Let the program step the schedule itself: it has stepped the optimizer."""

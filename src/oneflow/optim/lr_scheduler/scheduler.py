@@ -37,9 +37,9 @@ def _checked(step: Callable) -> Callable:
         optimizer = getattr(self, "optimizer", None)
         if optimizer is None or optimizer.schedule_of_graph is not self:
             step(self, *args, **kwargs)
-        elif args or kwargs or optimizer.used_lrs is not None:
+        elif args or kwargs or optimizer.used_options is not None:
             # Meanwhile it counts as nobody's: its class may call the `step` of another one.
-            optimizer.schedule_of_graph = optimizer.used_lrs = None
+            optimizer.schedule_of_graph = optimizer.used_options = None
             try:
                 step(self, *args, **kwargs)
             finally:
@@ -273,7 +273,7 @@ class LRScheduler(KeywordSuggestion):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from a `state_dict`, which may be one of PyTorch's."""
         if self.optimizer.schedule_of_graph is self:
-            self.optimizer.used_lrs = None
+            self.optimizer.used_options = None
         names = {name: here for here, name in self._pytorch_names.items()}
         for name, value in state_dict.items():
             setattr(self, names.get(name, name), value)
