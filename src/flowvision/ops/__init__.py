@@ -1,18 +1,5 @@
 """Operators of detectors: boxes, non-maximum suppression, features of rectangles."""
 
-from flowvision.layers.blocks.feature_pyramid_network import (
-    FeaturePyramidNetwork as FeaturePyramidNetwork,
-)
-from flowvision.layers.blocks.focal_loss import sigmoid_focal_loss as sigmoid_focal_loss
-from flowvision.layers.blocks.giou_loss import (
-    generalized_box_iou_loss as generalized_box_iou_loss,
-)
-from flowvision.layers.blocks.misc import FrozenBatchNorm2d as FrozenBatchNorm2d
-from flowvision.layers.blocks.poolers import MultiScaleRoIAlign as MultiScaleRoIAlign
-from flowvision.layers.regularization.stochastic_depth import (
-    StochasticDepth as StochasticDepth,
-    stochastic_depth as stochastic_depth,
-)
 from flowvision.ops.boxes import (
     batched_nms as batched_nms,
     batched_nms_padded as batched_nms_padded,
@@ -31,6 +18,15 @@ from flowvision.ops.deform_conv import (
     DeformConv2d as DeformConv2d,
     deform_conv2d as deform_conv2d,
 )
+from flowvision.ops.feature_pyramid_network import (
+    FeaturePyramidNetwork as FeaturePyramidNetwork,
+)
+from flowvision.ops.focal_loss import sigmoid_focal_loss as sigmoid_focal_loss
+from flowvision.ops.giou_loss import (
+    generalized_box_iou_loss as generalized_box_iou_loss,
+)
+from flowvision.ops.misc import FrozenBatchNorm2d as FrozenBatchNorm2d
+from flowvision.ops.poolers import MultiScaleRoIAlign as MultiScaleRoIAlign
 from flowvision.ops.roi_align import (
     PSRoIAlign as PSRoIAlign,
     RoIAlign as RoIAlign,
@@ -38,3 +34,7 @@ from flowvision.ops.roi_align import (
     roi_align as roi_align,
 )
 from flowvision.ops.roi_pool import RoIPool as RoIPool, roi_pool as roi_pool
+from flowvision.ops.stochastic_depth import (
+    StochasticDepth as StochasticDepth,
+    stochastic_depth as stochastic_depth,
+)

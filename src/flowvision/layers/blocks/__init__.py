@@ -12,22 +12,22 @@ from flowvision.layers.blocks.conv_bn_act import (
     ConvBn as ConvBn,
     ConvBnAct as ConvBnAct,
 )
-from flowvision.layers.blocks.feature_pyramid_network import (
-    ExtraFPNBlock as ExtraFPNBlock,
-    FeaturePyramidNetwork as FeaturePyramidNetwork,
-    LastLevelMaxPool as LastLevelMaxPool,
-    LastLevelP6P7 as LastLevelP6P7,
-)
-from flowvision.layers.blocks.focal_loss import sigmoid_focal_loss as sigmoid_focal_loss
-from flowvision.layers.blocks.giou_loss import (
-    generalized_box_iou_loss as generalized_box_iou_loss,
-)
-from flowvision.layers.blocks.misc import FrozenBatchNorm2d as FrozenBatchNorm2d
 from flowvision.layers.blocks.mlp import (
     ConvMlp as ConvMlp,
     GluMlp as GluMlp,
     Mlp as Mlp,
 )
 from flowvision.layers.blocks.patch_embed import PatchEmbed as PatchEmbed
-from flowvision.layers.blocks.poolers import MultiScaleRoIAlign as MultiScaleRoIAlign
 from flowvision.layers.blocks.roi_align import roi_align as roi_align
+from flowvision.ops.feature_pyramid_network import (
+    ExtraFPNBlock as ExtraFPNBlock,
+    FeaturePyramidNetwork as FeaturePyramidNetwork,
+    LastLevelMaxPool as LastLevelMaxPool,
+    LastLevelP6P7 as LastLevelP6P7,
+)
+from flowvision.ops.focal_loss import sigmoid_focal_loss as sigmoid_focal_loss
+from flowvision.ops.giou_loss import (
+    generalized_box_iou_loss as generalized_box_iou_loss,
+)
+from flowvision.ops.misc import FrozenBatchNorm2d as FrozenBatchNorm2d
+from flowvision.ops.poolers import MultiScaleRoIAlign as MultiScaleRoIAlign

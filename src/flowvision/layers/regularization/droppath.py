@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowvision.layers.regularization.stochastic_depth import stochastic_depth
+from flowvision.ops.stochastic_depth import stochastic_depth
 from oneflow import Tensor, nn
 
 

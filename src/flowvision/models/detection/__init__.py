@@ -1,11 +1,5 @@
 """Detectors: which objects an image shows, and where."""
 
-from flowvision.layers.blocks.feature_pyramid_network import LastLevelP6P7 as LastLevelP6P7
-from flowvision.layers.blocks.focal_loss import sigmoid_focal_loss as sigmoid_focal_loss
-from flowvision.layers.blocks.giou_loss import (
-    generalized_box_iou_loss as generalized_box_iou_loss,
-)
-from flowvision.layers.blocks.poolers import MultiScaleRoIAlign as MultiScaleRoIAlign
 from flowvision.models.detection.anchor_utils import AnchorGenerator as AnchorGenerator
 from flowvision.models.detection.backbone_utils import resnet_fpn_backbone as resnet_fpn_backbone
 from flowvision.models.detection.faster_rcnn import (
@@ -45,3 +39,9 @@ from flowvision.models.detection.transform import (
 )
 from flowvision.models.registry import ModelCreator as ModelCreator
 from flowvision.models.utils import load_state_dict_from_url as load_state_dict_from_url
+from flowvision.ops.feature_pyramid_network import LastLevelP6P7 as LastLevelP6P7
+from flowvision.ops.focal_loss import sigmoid_focal_loss as sigmoid_focal_loss
+from flowvision.ops.giou_loss import (
+    generalized_box_iou_loss as generalized_box_iou_loss,
+)
+from flowvision.ops.poolers import MultiScaleRoIAlign as MultiScaleRoIAlign

@@ -5,18 +5,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 
-from flowvision.layers.blocks.feature_pyramid_network import (
-    ExtraFPNBlock,
-    FeaturePyramidNetwork,
-    LastLevelMaxPool,
-)
-from flowvision.layers.blocks.misc import FrozenBatchNorm2d
 from flowvision.models.registry import ModelCreator
 from flowvision.models.segmentation.seg_utils import (
     IntermediateLayerGetter,
     block_channels,
     stage_starts,
 )
+from flowvision.ops.feature_pyramid_network import (
+    ExtraFPNBlock,
+    FeaturePyramidNetwork,
+    LastLevelMaxPool,
+)
+from flowvision.ops.misc import FrozenBatchNorm2d
 from oneflow import Tensor, nn
 
 

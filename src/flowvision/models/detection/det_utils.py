@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 import oneflow as flow
-from flowvision.layers.blocks.misc import FrozenBatchNorm2d
+from flowvision.ops.misc import FrozenBatchNorm2d
 from oneflow import Tensor, nn
 
 # exp of it is the largest factor by which a box grows: from the 16 pixels of the smallest stride to

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flowvision.layers.blocks.poolers import MultiScaleRoIAlign
 from flowvision.models.detection.anchor_utils import AnchorGenerator
 from flowvision.models.detection.backbone_utils import (
     frozen_norm,
@@ -21,6 +20,7 @@ from flowvision.models.detection.rpn import RegionProposalNetwork, RPNHead
 from flowvision.models.detection.transform import GeneralizedRCNNTransform
 from flowvision.models.registry import register_model
 from flowvision.ops._utils import pair
+from flowvision.ops.poolers import MultiScaleRoIAlign
 from oneflow import Tensor, nn
 from oneflow.nn import functional as F
 

@@ -7,9 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import oneflow as flow
-from flowvision.layers.blocks.feature_pyramid_network import LastLevelP6P7
-from flowvision.layers.blocks.focal_loss import sigmoid_focal_loss
-from flowvision.layers.blocks.giou_loss import generalized_box_iou_loss
 from flowvision.models.detection.anchor_utils import AnchorGenerator
 from flowvision.models.detection.backbone_utils import resnet_fpn_backbone, trainable_layers
 from flowvision.models.detection.det_utils import BoxLinearCoder
@@ -28,6 +25,9 @@ from flowvision.models.detection.targets import matched_objects
 from flowvision.models.detection.transform import GeneralizedRCNNTransform
 from flowvision.models.registry import register_model
 from flowvision.ops import box_area
+from flowvision.ops.feature_pyramid_network import LastLevelP6P7
+from flowvision.ops.focal_loss import sigmoid_focal_loss
+from flowvision.ops.giou_loss import generalized_box_iou_loss
 from oneflow import Tensor, nn
 from oneflow.nn import functional as F
 

@@ -6,8 +6,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
-from flowvision.layers.blocks.feature_pyramid_network import rename_wrapped_convolution
-from flowvision.layers.blocks.poolers import MultiScaleRoIAlign
 from flowvision.models.detection.backbone_utils import (
     frozen_norm,
     resnet_fpn_backbone,
@@ -15,6 +13,8 @@ from flowvision.models.detection.backbone_utils import (
 )
 from flowvision.models.detection.faster_rcnn import FasterRCNN
 from flowvision.models.registry import register_model
+from flowvision.ops.feature_pyramid_network import rename_wrapped_convolution
+from flowvision.ops.poolers import MultiScaleRoIAlign
 from oneflow import nn
 
 

@@ -7,11 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import oneflow as flow
-from flowvision.layers.blocks.feature_pyramid_network import (
-    LastLevelP6P7,
-    rename_wrapped_convolution,
-)
-from flowvision.layers.blocks.focal_loss import sigmoid_focal_loss
 from flowvision.models.detection.anchor_utils import AnchorGenerator
 from flowvision.models.detection.backbone_utils import (
     frozen_norm,
@@ -35,6 +30,11 @@ from flowvision.models.detection.targets import (
 )
 from flowvision.models.detection.transform import GeneralizedRCNNTransform
 from flowvision.models.registry import register_model
+from flowvision.ops.feature_pyramid_network import (
+    LastLevelP6P7,
+    rename_wrapped_convolution,
+)
+from flowvision.ops.focal_loss import sigmoid_focal_loss
 from oneflow import Tensor, nn
 from oneflow.nn import functional as F
 

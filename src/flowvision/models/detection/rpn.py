@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import oneflow as flow
-from flowvision.layers.blocks.feature_pyramid_network import rename_wrapped_convolution
 from flowvision.models.detection.anchor_utils import AnchorGenerator as AnchorGenerator
 from flowvision.models.detection.candidates import are_large, only_where, suppress
 from flowvision.models.detection.det_utils import (
@@ -17,6 +16,7 @@ from flowvision.models.detection.det_utils import (
 from flowvision.models.detection.image_list import ImageList
 from flowvision.models.detection.targets import match_quality
 from flowvision.ops import clip_boxes_to_image
+from flowvision.ops.feature_pyramid_network import rename_wrapped_convolution
 from oneflow import Tensor, nn
 from oneflow.nn import functional as F
 

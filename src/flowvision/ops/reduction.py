@@ -17,7 +17,7 @@ def reduce_loss(loss: Tensor, reduction: str) -> Tensor:
 
     Example:
         >>> import oneflow as flow
-        >>> from flowvision.layers.blocks.reduction import reduce_loss
+        >>> from flowvision.ops.reduction import reduce_loss
         >>> reduce_loss(flow.tensor([1.0, 3.0]), "mean").item()
         2.0
     """
