@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
+import itertools
 from collections import Counter
 
 from tests.dependencies import defined_names, imported_name
@@ -19,30 +21,55 @@ def changed_names(before: str | None, after: str | None) -> frozenset[str] | Non
         The names, also of what is gone; None if no code has changed.
     """
     try:
-        old, new = _statements(before), _statements(after)
+        old, new = Counter(_statements(before or "")), Counter(_statements(after or ""))
     except SyntaxError:
         return frozenset()
-    changed = (old - new) + (new - old)
+    # Most statements have the same text, and need not be looked at.
+    old_code, new_code = (
+        Counter(itertools.chain.from_iterable(map(_definitions, texts.elements())))
+        for texts in (old - new, new - old)
+    )
+    changed = (old_code - new_code) + (new_code - old_code)
     if not changed and None not in (before, after):
         return None
     return frozenset(name for names, _ in changed for name in names)
 
 
-def _statements(text: str | None) -> Counter[tuple[frozenset[str], str]]:
-    """Return the statements at the top level, each with the names that it defines and its code.
+# Files, and statements, have the same text on many of the commits that are compared.
+@functools.cache
+def _statements(text: str) -> tuple[str, ...]:
+    """Return the texts of the statements at the top level, decorators included.
 
-    An import of several names is as many statements.
+    Statements that share a line are one text.
     """
-    statements: Counter[tuple[frozenset[str], str]] = Counter()
-    for statement in ast.parse(text or "").body:
+    lines = text.split("\n")
+    statements: list[str] = []
+    end = 0
+    for statement in ast.parse(text).body:
+        decorators = getattr(statement, "decorator_list", ())
+        start = min(node.lineno for node in (statement, *decorators)) - 1
+        if start >= end:
+            end = statement.end_lineno or start + 1
+            statements.append("\n".join(lines[start:end]))
+    return tuple(statements)
+
+
+@functools.cache
+def _definitions(text: str) -> tuple[tuple[frozenset[str], str], ...]:
+    """Return the code of statements, with the names that each defines.
+
+    An import of several names is as many definitions.
+    """
+    definitions: list[tuple[frozenset[str], str]] = []
+    for statement in ast.parse(text).body:
         if isinstance(statement, ast.Import | ast.ImportFrom):
             source = ast.dump(statement).partition("names=")[0]
             for alias in statement.names:
                 name = imported_name(alias.asname or alias.name)
-                statements[frozenset([name]), source + ast.dump(alias)] += 1
+                definitions.append((frozenset([name]), source + ast.dump(alias)))
         elif not _is_text(statement):
-            statements[frozenset(defined_names(statement)), _code(statement)] += 1
-    return statements
+            definitions.append((frozenset(defined_names(statement)), _code(statement)))
+    return tuple(definitions)
 
 
 def _is_text(statement: ast.stmt) -> bool:
