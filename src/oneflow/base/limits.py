@@ -11,7 +11,20 @@ import numpy as np
 from oneflow.base.dtype import Category, DType, get_default_dtype, real_dtype
 
 
-class finfo:
+class _Limits:
+    """Limits of one dtype; those of equal dtypes are equal."""
+
+    __slots__ = ("dtype",)
+    dtype: str
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.dtype == self.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+
+class finfo(_Limits):
     """Limits of a floating point or complex dtype.
 
     Args:
@@ -38,7 +51,6 @@ class finfo:
 
     __slots__ = (
         "bits",
-        "dtype",
         "eps",
         "max",
         "min",
@@ -60,12 +72,6 @@ class finfo:
         self.min, self.max = float(limits.min), float(limits.max)
         self.tiny = self.smallest_normal = float(limits.tiny)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, finfo) and self.dtype == other.dtype
-
-    def __hash__(self) -> int:
-        return hash(self.dtype)
-
     def __repr__(self) -> str:
         return (
             f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
@@ -74,7 +80,7 @@ class finfo:
         )
 
 
-class iinfo:
+class iinfo(_Limits):
     """Limits of an integer dtype.
 
     Attributes:
@@ -92,7 +98,7 @@ class iinfo:
         127
     """
 
-    __slots__ = ("bits", "dtype", "max", "min")
+    __slots__ = ("bits", "max", "min")
 
     def __init__(self, dtype: DType) -> None:
         if dtype.is_floating_point or dtype.is_complex or dtype.name == "bool":
@@ -100,12 +106,6 @@ class iinfo:
         limits = np.iinfo(dtype.numpy.name)
         self.dtype, self.bits = dtype.name, limits.bits
         self.min, self.max = int(limits.min), int(limits.max)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, iinfo) and self.dtype == other.dtype
-
-    def __hash__(self) -> int:
-        return hash(self.dtype)
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

@@ -87,7 +87,7 @@ class ExecutableCache:
                     self._owners.move_to_end(owner)
 
     def evict(self, selected: Iterable[Hashable]) -> None:
-        """Let some owners release their executables; owners without any are skipped."""
+        """Release the executables of some owners; owners without any are skipped."""
         with self._lock:
             callbacks = [self._remove(owner) for owner in list(selected) if owner in self._owners]
         for callback in callbacks:

@@ -132,7 +132,7 @@ class ImportedProgram:
             self._options["in_shardings"], self._options["out_shardings"] = sharded
 
     def donate(self, inputs: Sequence[int]) -> None:
-        """Let runs write outputs over some inputs, which nobody may read afterwards.
+        """Donate some inputs: runs write outputs over them, and nobody may read them afterwards.
 
         Args:
             inputs: their indices; called before the first run.

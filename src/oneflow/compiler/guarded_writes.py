@@ -130,7 +130,7 @@ class CheckedUpdates:
         return bool(checked) or self._failed_before is not None
 
     def has_failed(self, checked: Checked) -> Any:
-        """One of these checks, or one before the program, has failed, on any device."""
+        """Return whether one of these checks, or an earlier one, has failed on any device."""
         count = len(checked)
         failed = self._failed_before
         if not count and not cluster.is_multiprocess():  # all devices have the same

@@ -150,7 +150,7 @@ def one_after_the_other(placement: Placement) -> PartitionSpec:
 def on_local_devices(
     part: Any, placement: Placement, shape: tuple[int, ...], partition: PartitionSpec
 ) -> jax.Array:
-    """An array of which each device of this process holds an equal part.
+    """Return an array that consists of the same part on each device of this process.
 
     Args:
         part: what each device gets.

@@ -255,7 +255,7 @@ class set_grad_enabled(_GradModeSwitch):
         super().__enter__()
 
     def __call__(self, func: F) -> F:
-        """As a decorator it sets the mode inside the function only."""
+        """Decorate a function; the mode is set within it only."""
         MODE.enabled, MODE.enabled_in_inference = self._old
         return super().__call__(func)
 
@@ -264,7 +264,7 @@ class set_grad_enabled(_GradModeSwitch):
 
 
 def is_grad_enabled() -> bool:
-    """Return whether operations are recorded for backward on this thread, by what was asked for.
+    """Return whether this thread records operations for backward passes.
 
     In `inference_mode` nothing is recorded, whatever is asked for.
 

@@ -97,12 +97,12 @@ class HookOwner:
         self.hooks: dict[Any, NodeHooks] = {}
 
     def attach(self) -> None:
-        """Let the hooks see gradients."""
+        """Attach the hooks to their node, whose gradients they see from now on."""
         for node, hooks in self.hooks.items():
             node.hooks = hooks
 
     def detach(self) -> None:
-        """Let them see none."""
+        """Detach the hooks from their node."""
         for node in self.hooks:
             node.hooks = None
 

@@ -51,7 +51,7 @@ def raise_recursion_limit(depth: int) -> None:
 
 
 def restore_recursion_limit() -> None:
-    """Say that a pass is over for which `raise_recursion_limit` was called."""
+    """Restore Python's recursion limit at the end of a pass that called `raise_recursion_limit`."""
     with _limit.lock:
         _limit.passes -= 1
         if _limit.passes:

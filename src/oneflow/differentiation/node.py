@@ -210,7 +210,7 @@ class OperationNode(Node):
         return self._rules.operation.primitive.materialize_grads
 
     def _watch(self) -> None:
-        """Do what only anomaly mode, inference mode and hooks on saved values ask for."""
+        """Check and pack saved values, and note the lines of the call, for modes that need it."""
         for value in self._saved or ():
             if type(value) is Value and value.stale is INFERENCE and not MODE.inference:
                 raise RuntimeError(INFERENCE_SAVED)
@@ -300,7 +300,7 @@ class ZeroGradient(Node):
         return [*grads[: len(self.edges) - 1], zero]
 
     def name(self) -> str:
-        """The same for all."""
+        """The node's name in PyTorch's style."""
         return "zero_gradient"
 
 
@@ -342,7 +342,7 @@ class AccumulateGrad(Node):
         self.post_hooks: list[Callable] = []
 
     def poison(self) -> None:
-        """Let gradients be an error from now on: the leaf has changed places with another one."""
+        """Make gradients an error from now on: the leaf has changed places with another one."""
         self._accumulate_grad = _refuse_swapped
 
     @property
@@ -360,7 +360,7 @@ class AccumulateGrad(Node):
         return []
 
     def name(self) -> str:
-        """The same for all leaves."""
+        """The name of all leaves' nodes."""
         if program_name() == PYTORCH:
             return "torch::autograd::AccumulateGrad"
         return "accumulate_grad"

@@ -13,7 +13,7 @@ class SavedValueHooks(Protocol):
     """Puts saved values away, and brings them back."""
 
     def pack(self, value: Value) -> Any:
-        """Something to keep in place of `value`."""
+        """Return an object to keep in place of `value`."""
         ...
 
     def unpack(self, packed: Any, grads: Sequence[Value | None]) -> Value:

@@ -71,7 +71,7 @@ class IndexedWindows:
         return index_of
 
     def _range(self, size: int, place: int) -> np.ndarray:
-        """0, 1, ... along one dimension of what is gathered or scattered."""
+        """Return 0, 1, ... along one dimension of the elements that are gathered or scattered."""
         return np.arange(size).reshape([size if dim == place else 1 for dim in range(self.rank)])
 
     def taken_dimension(self) -> int | None:

@@ -53,7 +53,7 @@ PYTORCH_PACKAGES = ("torch", _FUNCTORCH)
 
 
 class MissingNameError(UnknownAttributeError, NotImplementedError):
-    """Nothing in `oneflow` has a name that PyTorch has."""
+    """The error for a name of PyTorch's that `oneflow` lacks."""
 
 
 class ModuleWrapper(ModuleType):
@@ -269,7 +269,7 @@ class OneflowImporter(MetaPathFinder, Loader):
         return Setting(self.enabled, users, packages, self.lazy, self.verbose)
 
     def take_over(self, setting: Setting) -> None:
-        """Let ``import torch`` mean what it does in another process."""
+        """Take over the meaning of ``import torch`` from another process."""
         self._users |= setting.users
         self.exchange(setting.packages)
         self.choose(setting.lazy, setting.verbose)

@@ -47,7 +47,7 @@ class _PathFinder(MetaPathFinder, Loader):
 
 
 def pickle_by_path(function: Callable[..., Any], module: str, name: str) -> None:
-    """Let a function be pickled by the name that a module in PyTorch's place has for it.
+    """Pickle a function by the name that a module in PyTorch's place has for it.
 
     Example:
         >>> import pickle
@@ -65,7 +65,7 @@ def pickle_by_path(function: Callable[..., Any], module: str, name: str) -> None
 
 
 def pickle_names(module: str, names: Mapping[str, Any]) -> None:
-    """Let functions that are not found where they say be pickled by their names in a module.
+    """Pickle functions that are not where `__module__` says by their names in a module.
 
     Those that add to functions of `oneflow` say that they are these.
     """

@@ -11,7 +11,7 @@ _LOOKUPS = frozenset({"LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM", "IMPORT_NAME"})
 
 
 class Placeholder(ModuleType):
-    """A missing name: all that is asked of it is a placeholder, too.
+    """A placeholder for a missing name; its attributes and results are placeholders, too.
 
     It is false, nothing is an object of it, and a class derived from it is derived from nothing.
 

@@ -17,7 +17,7 @@ from oneflow.mock_torch.importer import IMPORTER
 def _replace_modules(
     names: dict[str, Any], changes: dict[str, tuple[ModuleType, ModuleType]]
 ) -> None:
-    """Let those of a module's names that are exchanged modules mean what an import finds now.
+    """Bind a module's names of exchanged modules to the modules that an import finds now.
 
     Args:
         names: the names of the module.
@@ -31,7 +31,7 @@ def _replace_modules(
 
 
 def _exchange(modules: Mapping[str, str], before: dict[str, ModuleType | None]) -> None:
-    """Let imports of modules find others; `before` gets what was imported by those names."""
+    """Exchange the modules that imports find; `before` gets the modules of before."""
     for name, other in modules.items():
         parts = [submodule for submodule in sys.modules if submodule.startswith(f"{name}.")]
         for part in parts:

@@ -74,7 +74,7 @@ class Value:
         self.stale: bool | str = False
 
     def alias(self) -> Value:
-        """Another handle on the same array, without autograd history."""
+        """Return another handle on the same array, without autograd history."""
         recorder = self.recorder  # read first: another thread may be giving the value its array
         other = Value(self.spec, self.array, recorder, self.position)
         if self.stale is INFERENCE:

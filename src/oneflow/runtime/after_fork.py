@@ -53,7 +53,7 @@ _RUNS = (
 
 
 def disable_xla() -> None:
-    """Let everything that needs XLA raise; runs in every new child."""
+    """Make everything that needs XLA raise; runs in every new child."""
     cluster.leave()
     if invalidate_devices(_REASON):
         for owner, name in _RUNS:

@@ -323,7 +323,7 @@ def note_write(array: Any, undo: Undo) -> None:
 
 
 def _notify(checks: ProgramChecks, thread: ThreadChecks) -> None:
-    """Let another thread look at checks at its next sync point; once."""
+    """Notify another thread once; it looks at checks at its next sync point."""
     if not any(reader is thread for reader in checks.threads):
         checks.threads.append(thread)
         thread.loose.append(checks)
@@ -337,7 +337,7 @@ def _prune() -> None:
 
 
 def inherit(arrays: Sequence[Any]) -> None:
-    """Let this thread look at the checks of the programs of other threads that made `arrays`."""
+    """Inherit the checks of other threads' programs that computed `arrays`."""
     if not _open:
         return
     current = _thread.checks

@@ -343,7 +343,7 @@ def _run_on_host(operation: Operation, function: NumpyFunction, operands: list[A
 
 
 def share_of_cores(product: float) -> contextlib.AbstractContextManager[None]:
-    """Let one core compute small products, and leave half of them to the background compiler.
+    """Limit the cores of NumPy's products: one for small ones, half while XLA compiles.
 
     Threads of a product wait for each other in a loop, which takes many times as long as a small
     product where other processes use the cores, too.

@@ -372,7 +372,7 @@ def _run_executable(
 def _add_checks(
     recorder: EagerRecorder, computed: dict[int, Any], results: CheckResults | None
 ) -> None:
-    """Let threads look at a program's checks."""
+    """Add a program's checks to those at which threads look."""
     run, owner, device = recorder.program_run, recorder.recorded_by, recorder.device
     if results is not None:
         outputs = [computed[position] for position in run.invalid if position in computed]

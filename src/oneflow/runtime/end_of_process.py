@@ -1,4 +1,4 @@
-"""The end of the process, which waits for what is still computed.
+"""The end of the process, which waits for programs that still run.
 
 JAX waits for it only if its client goes with the interpreter, and ours does not: caches hold
 objects of XLA that Python cannot find in cycles. The code of a program that still ran would then be
@@ -32,7 +32,7 @@ _SECONDS_BETWEEN_LOOKS = 0.01
 
 
 def wait_at_exit() -> None:
-    """Let the process wait at its end until its programs have run."""
+    """Make the process wait at its end until its programs have run."""
     atexit.register(_wait, os.getpid())
 
 

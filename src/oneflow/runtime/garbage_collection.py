@@ -24,7 +24,7 @@ class _GarbageCollection:
 
 
 def collect_garbage_without_python() -> None:
-    """Let XLA collect its garbage when Python does, without any Python code.
+    """Make XLA collect its garbage when Python does, without any Python code.
 
     JAX has a Python function called for that. A signal handler can run within it, and what it
     raises there Python prints and forgets: Ctrl-C would sometimes do nothing.

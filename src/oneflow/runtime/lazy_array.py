@@ -59,7 +59,7 @@ class DeferredArray:
         """Forget what a tensor held before: files that cannot be read now may be read later."""
 
     def note_gradient(self, restore: Callable[[], None]) -> None:
-        """Nothing is checked here."""
+        """Do nothing: arrays without a program have no checks."""
 
     def flush(self, reason: str) -> None:
         """Bring the numbers to where the values are.

@@ -156,7 +156,7 @@ def copy_of_dlpack(exporter: Any) -> tuple[jax.Array, Device]:
 
 
 def use_cpu_only() -> None:
-    """If XLA starts in this process, let it start on the CPU only.
+    """Make XLA start on the CPU only, if it starts in this process.
 
     For helper processes, which must not take a GPU.
     """

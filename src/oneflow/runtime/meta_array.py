@@ -26,5 +26,5 @@ class MetaArray:
         )
 
     def copy(self) -> MetaArray:
-        """Another one."""
+        """Return another placeholder of the same shape and dtype."""
         return MetaArray()

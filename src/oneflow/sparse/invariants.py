@@ -48,7 +48,7 @@ def check(parts: Parts, *, in_order: bool = True) -> None:
 
 
 def check_size(size: Sequence[int], sparse_dims: int, size_of_value: Sequence[int]) -> None:
-    """Check that a size is one for so many sparse dimensions, then those of each value.
+    """Check that a size consists of the sparse dimensions and the dimensions of a value.
 
     Raises:
         RuntimeError: it is not.

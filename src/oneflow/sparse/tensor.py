@@ -307,7 +307,7 @@ def of_coordinates(
 
 
 def shared(values: Tensor) -> Tensor:
-    """Values of an argument as those of a result, on the same memory.
+    """Return an argument's values as a result's values, on the same memory.
 
     A result is no leaf, and has no history if none is recorded.
     """

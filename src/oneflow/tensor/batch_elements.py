@@ -67,7 +67,7 @@ def offset_in_storage(tensor: Tensor) -> int:
 
 
 def note_same_start(view: Tensor, tensor: Tensor) -> None:
-    """Let offsets of an `as_strided` view start where those of the tensor start."""
+    """Note that offsets of an `as_strided` view count from where the tensor's offsets do."""
     if _ELEMENTS.running:
         _ELEMENTS.running.append(_element(view, _first_byte(tensor)))
 

@@ -150,5 +150,5 @@ def composed_form(tensor: Any) -> ComposedTensor | None:
 
 
 def in_form(form: ComposedTensor | None, values: Tensor) -> Tensor:
-    """Return the tensor of values that are placed as those of `form`; without one themselves."""
+    """Return a tensor of values placed as `form` is; without `form`, the values themselves."""
     return values if form is None else form.with_values(values)

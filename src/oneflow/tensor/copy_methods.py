@@ -29,7 +29,7 @@ from oneflow.tensor.views import alias_storage, unwrap
 
 
 def deep_copy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
-    """A leaf with a copy of the values; that of a leaf has its gradient and `requires_grad` too.
+    """Return a leaf with a copy of the values; a leaf's copy has its gradient and `requires_grad`.
 
     Copies of tensors that share memory share memory with each other.
     """
@@ -54,7 +54,7 @@ def _of_class_of(result: Tensor, original: Tensor) -> Tensor:
 
 
 def shallow_copy(self: Tensor) -> Tensor:
-    """Another leaf on the same memory."""
+    """Return another leaf on the same memory."""
     result = alias_storage(wrap(unwrap(self).alias()), self, uncounted=False)
     vars(result).update(vars(self))
     return _of_class_of(result.requires_grad_(self.requires_grad), self)

@@ -19,7 +19,7 @@ from oneflow.tensor.subclasses import (
 
 
 def push_mode(mode: Any) -> None:
-    """Let a mode compute the functions that this thread calls."""
+    """Push a mode, which computes the functions that this thread calls."""
     enable_overrides()
     ENTERED.append(None)
     OVERRIDES.modes = (*OVERRIDES.modes, mode)
@@ -113,7 +113,7 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
 
 
 class EnableTorchFunction:
-    """Lets subclasses and modes be asked as long as this object lives."""
+    """A guard that enables overrides of subclasses and modes as long as it lives."""
 
     def __init__(self) -> None:
         self._before = OVERRIDES.is_on, OVERRIDES.modes_are_on

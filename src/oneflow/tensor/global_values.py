@@ -67,7 +67,7 @@ def _linked(source: Value, target: Value, title: str, back: Any) -> Value:
 
 
 def default_gradient_sbp(sbp: NdSbp) -> NdSbp:
-    """The SBP of a tensor's gradient: that of the tensor, but broadcast for partial sums."""
+    """Return the SBP of a tensor's gradient: the tensor's own, but broadcast for partial sums."""
     return tuple([BROADCAST if component is PARTIAL_SUM else component for component in sbp])
 
 

@@ -45,7 +45,7 @@ def _whole_family(family: Family, root: Value) -> Family:
 
 
 def join_storage(tensor: Tensor, view_call: ViewCall) -> Tensor:
-    """A view by `view_call` of the whole storage of `tensor`, whatever part of it `tensor` is.
+    """Return a view by `view_call` of the tensor's whole storage, whatever part `tensor` is.
 
     It shows conjugates if `tensor` does.
 

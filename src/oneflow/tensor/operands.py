@@ -305,7 +305,7 @@ def promote_operands(operands: tuple[Any, ...], floating: bool = False) -> tuple
 
 
 def _require_64_bits(operands: Iterable[Any]) -> None:
-    """Refuse Python numbers of more than 64 bits, of which integers would see the last ones.
+    """Reject Python numbers of more than 64 bits, which integer types would cut off.
 
     Raises:
         OverflowError: there is one.

@@ -53,7 +53,7 @@ def with_elements(tensor: Tensor, count: int) -> bool:
 
 
 def grow_to(tensor: Tensor, count: int) -> None:
-    """Let the memory of `tensor` have at least `count` elements from its first one on.
+    """Grow the memory of `tensor` to at least `count` elements from its first one on.
 
     Raises:
         RuntimeError: it is that of a global tensor.

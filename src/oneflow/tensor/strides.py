@@ -55,7 +55,7 @@ def storage_offset_of(tensor: Tensor) -> int:
 
 
 def share_elements(one: Tensor, other: Tensor) -> bool:
-    """Return whether two tensors of one storage have a byte of it in common."""
+    """Return whether two tensors of one storage share a byte."""
     (start, end), (other_start, other_end) = byte_range(one), byte_range(other)
     if start >= other_end or other_start >= end:
         return False
@@ -75,7 +75,7 @@ def byte_range(tensor: Tensor) -> tuple[int, int]:
 
 
 def _bytes_of(tensor: Tensor, memory: np.ndarray) -> np.ndarray:
-    """The bytes of a tensor in those of its storage."""
+    """Return the positions of a tensor's bytes in its storage."""
     shape, strides, _ = strided_layout(tensor)
     itemsize = tensor.dtype.itemsize
     start = memory[storage_offset_of(tensor) * itemsize :]

@@ -152,7 +152,7 @@ def _no_types(values: Iterable[Any]) -> tuple[type, ...]:
 
 
 def enable_overrides() -> None:
-    """Let functions and methods call overrides from now on: a class with one exists."""
+    """Make functions and methods call overrides from now on, since a class with one exists."""
     if FIRST_SUBCLASS.exists:
         return
     FIRST_SUBCLASS.exists = True
@@ -183,7 +183,7 @@ def overridden_members() -> list[tuple[str, Any]]:
 
 
 def _enable_method(name: str, method: Any, methods: dict[str, Any]) -> None:
-    """Let a method call overrides; for an operator they get what PyTorch gives."""
+    """Make a method call overrides, with the arguments that PyTorch gives for operators."""
     method.__name__ = _NAMES_OF_OPERATORS.get(name, name)
     if name.startswith("__"):
         public_api = methods[_METHODS_OF_OPERATORS.get(name, name)]
@@ -404,7 +404,7 @@ class _WithAttributes:
 
 
 def _separate_state(cls: Any) -> None:
-    """Let `__dict__` of a subclass hold what users set, even if `Tensor` is not its first base."""
+    """Keep users' attributes in a subclass's `__dict__`, even if `Tensor` is no first base."""
     dicts = (vars(kind) for kind in cls.__mro__ if "__dict__" in vars(kind))
     if next(dicts)["__dict__"] is not vars(Tensor)["__dict__"]:
         cls.__bases__ = (_WithAttributes, *cls.__bases__)

@@ -369,7 +369,7 @@ class Tensor(WithState):
         return self._retains_grad
 
     def detach(self) -> Tensor:
-        """The same memory without autograd history: writing to either changes both."""
+        """Return a tensor on the same memory, without history: a write to either changes both."""
         with MEMORY_LOCK:  # another thread may be about to write to a part
             return alias_storage(_from_value(unwrap(self).alias()), self, uncounted=False)
 

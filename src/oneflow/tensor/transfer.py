@@ -140,7 +140,7 @@ def _leaf_dtypes(data: Any) -> Iterator[DType]:
 
 
 def _large_integers(array: np.ndarray, plain: Any, dtype: DType | None) -> np.ndarray:
-    """Python's integers beyond int64, of which NumPy made floats or objects.
+    """Return Python's integers beyond int64, which NumPy made floats or objects.
 
     Raises:
         ValueError: they are for int64 or a smaller type.
@@ -251,7 +251,7 @@ class TransferNode(Node):
         return [move(grads[0], self._home)]
 
     def name(self) -> str:
-        """The same for all."""
+        """The name of the node for all transfers."""
         return "ToCopyBackward0" if program_name() == PYTORCH else "to_backward"
 
 

@@ -69,7 +69,7 @@ class Part(NamedTuple):
 
 
 def joined(chain: ViewChain, view_calls: ViewChain) -> ViewChain:
-    """The views `view_calls` behind those of `chain`."""
+    """Append `view_calls` to the views of `chain`."""
     if chain.is_kept and view_calls.is_kept:
         return _joined(chain, view_calls)
     if not view_calls:
@@ -145,7 +145,7 @@ def _leading_boxes(chain: Chain) -> list[Box]:
 
 
 def _part_of(shape: tuple[int, ...], boxes: list[Box]) -> Part:
-    """The last of `boxes`, each of which is within the one before it, in a root of that shape."""
+    """Return the last of nested `boxes` as a box in a root of that shape."""
     kept_dims = list(range(len(shape)))
     slices: dict[int, tuple[Any, int, int]] = {}
     for box in boxes:
@@ -162,7 +162,7 @@ def _part_of(shape: tuple[int, ...], boxes: list[Box]) -> Part:
 
 
 def _write_part(root: Value, part: Part, new: Value) -> Value:
-    """`root` with the elements of `new` in a part of it."""
+    """Return `root` with the elements of `new` in one part."""
     dims, starts, steps, sizes = part
     values = new if new.spec.shape == sizes else reshape(new, shape=sizes)
     return slice_update(root, values, *starts, dims=dims, steps=steps)

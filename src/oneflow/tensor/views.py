@@ -126,7 +126,7 @@ def _invalidate(storage: ref[Storage]) -> None:
 
 
 def note_replacement(new: Value, old: Value, invalidate: Callable[[], None] | None = None) -> None:
-    """Let a tensor have `old` again if `new`, which it shall hold, cannot be computed.
+    """Note that a tensor gets `old` again if `new`, its new value, cannot be computed.
 
     Raises:
         Exception: `new` was computed behind a check of another thread that has failed.

@@ -18,7 +18,7 @@ _DEFAULTS, _FULL_INTERVAL = ((700, 10, 10), (2000, 10, 10)), 100
 
 
 def collect_rarely() -> None:
-    """Let Python collect all objects a tenth as often, unless the user has chosen how often."""
+    """Make full collections a tenth as frequent, unless the user has set their threshold."""
     thresholds = gc.get_threshold()
     if thresholds in _DEFAULTS and is_on(Setting.FULL_COLLECTIONS):
         gc.set_threshold(*thresholds[:2], _FULL_INTERVAL)

@@ -63,7 +63,7 @@ def _function(name: str, result: Any = ctypes.c_int, *arguments: Any) -> Any:
 
 
 def retain_freed_memory() -> bool:
-    """Let the process keep freed memory for its next step, where the C library is glibc.
+    """Retain freed memory for the process's next step, where the C library is glibc.
 
     Settings that the user made for glibc stay.
 
@@ -129,7 +129,7 @@ class FreeLists:
         self.reserved: list[int] = []
 
     def enable(self) -> None:
-        """Let `trim` work: the process keeps freed memory; elsewhere the lists stay short."""
+        """Enable `trim`: the process retains freed memory; elsewhere the lists stay short."""
         size, address = ctypes.c_size_t, ctypes.c_void_p
         self._allocate = _function("malloc", address, size)
         self._free = _function("free", None, address)

@@ -60,7 +60,7 @@ def get_num_threads() -> int:
 
 
 def take_over_omp_threads() -> None:
-    """Let XLA, which is about to start, have as many threads as `OMP_NUM_THREADS` says."""
+    """Give XLA, which is about to start, as many threads as `OMP_NUM_THREADS` says."""
     count = OMP_THREADS.read()
     if count.isdigit() and int(count) > 0:
         os.environ.setdefault(_OF_XLA, count)

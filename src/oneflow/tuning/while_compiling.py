@@ -35,7 +35,7 @@ _BLAS_NAMES = (
 
 @contextlib.contextmanager
 def short_switch_interval() -> Iterator[None]:
-    """Let other Python threads have the lock soon when they want it."""
+    """Shorten the time after which Python hands its lock to other threads."""
     before = sys.getswitchinterval()
     if before <= _SWITCH_INTERVAL or not is_on(Setting.SWITCH_INTERVAL):
         yield
@@ -49,7 +49,7 @@ def short_switch_interval() -> Iterator[None]:
 
 @contextlib.contextmanager
 def limit_blas_threads(count: int) -> Iterator[None]:
-    """Let NumPy's products use at most so many cores, where OpenBLAS computes them."""
+    """Limit the cores of NumPy's products, where OpenBLAS computes them."""
     functions = blas_thread_functions() if is_on(Setting.BLAS_THREADS) else None
     if functions is None:
         yield

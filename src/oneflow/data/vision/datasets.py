@@ -249,7 +249,7 @@ class VisionDataset(Dataset[Any]):
         self._joint_transform = transforms
 
     def transformed(self, image: Any, target: Any) -> tuple[Any, Any]:
-        """One sample after its transforms."""
+        """Apply the transforms to a sample."""
         transforms = self.transforms
         return (image, target) if transforms is None else transforms(image, target)
 

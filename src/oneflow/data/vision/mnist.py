@@ -140,12 +140,12 @@ class MNIST(VisionDataset):
 
     @property
     def data(self) -> Tensor:
-        """All images."""
+        """The images of all samples."""
         return import_array(self._images)
 
     @property
     def targets(self) -> Tensor:
-        """All targets."""
+        """The classes of all samples."""
         return import_array(self._labels)
 
     @property

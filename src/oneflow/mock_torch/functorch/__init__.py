@@ -1,4 +1,4 @@
-"""``functorch``, which comes with PyTorch: ``torch.func`` by its first name, and what is older."""
+"""``functorch``, which comes with PyTorch: ``torch.func``, and older functions."""
 
 from oneflow.func import (
     grad as grad,

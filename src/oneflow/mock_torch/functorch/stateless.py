@@ -37,7 +37,7 @@ class FunctionalModuleWithBuffers(Module):
 
 
 def _without_values(module: Module) -> Module:
-    """A copy of a module on the device `meta`; what is tied stays so."""
+    """Return a copy of a module on the device `meta`; tied parameters stay tied."""
     copies: dict[int, Any] = {id(buffer): buffer.detach().to("meta") for buffer in module.buffers()}
     for parameter in module.parameters():
         copies[id(parameter)] = Parameter(parameter.detach().to("meta"), parameter.requires_grad)

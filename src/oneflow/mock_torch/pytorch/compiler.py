@@ -55,7 +55,7 @@ def is_dynamo_compiling() -> bool:
 
 
 def is_exporting() -> bool:
-    """Return False: what is exported was recorded, and does not run Python again."""
+    """Return False: exported programs were recorded, and do not run Python again."""
     return False
 
 
@@ -124,7 +124,7 @@ def reset() -> None:
 
 
 def list_backends(exclude_tags: Any = ()) -> list[str]:
-    """Return the names of compilers, of which there is one.
+    """Return the names of the compilers; there is one.
 
     Example:
         >>> from oneflow.mock_torch.pytorch import compiler

@@ -44,7 +44,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
 
 def replace_all_batch_norm_modules_(root: Module) -> Module:
-    """Let all batch normalization in a module keep no running statistics, as `vmap` needs it.
+    """Remove the running statistics of all batch normalization in a module, as `vmap` needs it.
 
     Args:
         root: the module; it is changed.

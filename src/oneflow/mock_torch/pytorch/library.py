@@ -98,7 +98,7 @@ def impl(qualname: str, types: Any, func: Kernel | None = None, **options: Any) 
 
 
 def register_fake(op: Any, func: Kernel | None = None, /, **options: Any) -> Any:
-    """Say what an operator returns for tensors without values; without `func`, a decorator.
+    """Register an operator's results for tensors without values; without `func`, a decorator.
 
     `CustomOpDef.register_fake` says more.
     """

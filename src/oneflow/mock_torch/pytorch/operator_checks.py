@@ -86,7 +86,7 @@ def _form(tree: Any) -> list[Any]:
 
 
 def _check_schema(call: _Call) -> None:
-    """Check that nothing changes but what is said to, and that results have memory of their own."""
+    """Check that only arguments that the schema marks change, and that results are no views."""
     before, after = call.copied(), call.copied()
     with autograd.no_grad():
         result = after.run()

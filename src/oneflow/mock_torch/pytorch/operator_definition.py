@@ -75,7 +75,7 @@ class CustomOpDef:
         return self._below_autograd(args, kwargs)
 
     def _bound(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
-        """All arguments, those with defaults too, by position, and those that are keyword-only."""
+        """Return all positional arguments, defaults included, and the keyword-only ones."""
         if self.signature is None:
             return args, kwargs
         try:
@@ -120,7 +120,7 @@ class CustomOpDef:
         return func
 
     def register_fake(self, func: Kernel) -> Kernel:
-        """Say what the result for tensors on the device ``"meta"``, without values, is.
+        """Register the result for tensors on the device ``"meta"``, which have no values.
 
         Without it the kernel is run for these, too, as it is in graphs.
         """

@@ -217,7 +217,7 @@ def add_safe_globals(safe_globals: Globals) -> None:
 
 
 def get_safe_globals() -> list[Any]:
-    """Return what is declared safe."""
+    """Return the classes and functions that are declared safe."""
     return list({id(content): content for content in SAFE_GLOBALS.values()}.values())
 
 

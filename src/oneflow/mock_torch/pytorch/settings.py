@@ -12,7 +12,7 @@ _state = {"warn always": False}
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Return False: what is not deterministic does not only warn."""
+    """Return False: operators that are not deterministic raise, and do not only warn."""
     return False
 
 

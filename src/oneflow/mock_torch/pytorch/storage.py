@@ -1,4 +1,4 @@
-"""``torch.storage``: classes of memory, of which there is one for each dtype."""
+"""``torch.storage``: classes of memory, one for each dtype."""
 
 from oneflow.base.dtype import DType
 from oneflow.functional.creation.storages import (

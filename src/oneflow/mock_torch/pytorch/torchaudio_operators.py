@@ -1,4 +1,4 @@
-"""The operators that torchaudio has in C++, by those of `oneflow` and SciPy."""
+"""The operators that torchaudio has in C++, built from operators of `oneflow` and SciPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operators that torchvision has in C++, by those of `oneflow`."""
+"""The operators that torchvision has in C++, built from operators of `oneflow`."""
 
 from __future__ import annotations
 

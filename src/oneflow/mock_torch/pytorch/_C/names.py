@@ -54,11 +54,11 @@ class Graph(MissingTracing):
 
 
 class Value(MissingTracing):
-    """The type of what is computed in TorchScript's graphs."""
+    """The type of a value in TorchScript's graphs."""
 
 
 class _ExcludeDispatchKeyGuard(nullcontext[None]):
-    """A context without some kinds of kernels, which are never asked for."""
+    """A context that excludes some dispatch keys; no dispatch here looks at them."""
 
     def __init__(self, keys: DispatchKeySet) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""``torch.autograd.forward_ad``: tangents of what is computed from tensors that have some.
+"""``torch.autograd.forward_ad``: results of tensors with tangents have tangents.
 
 Nothing is computed beside an operator: `unpack_dual` finds the tangent by backward passes, as
 `oneflow.func.jvp` does.
@@ -70,7 +70,7 @@ def __getattr__(name: str) -> Any:
 
 
 def enter_dual_level() -> int:
-    """Let tensors have tangents until `exit_dual_level`; returns the number of the level, 0.
+    """Enter the level in which tensors can have tangents, until `exit_dual_level`; returns 0.
 
     Raises:
         RuntimeError: there is a level already.

@@ -1,4 +1,4 @@
-"""``torch.backends.quantized``: kernels of quantized tensors, of which there are none."""
+"""``torch.backends.quantized``: engines for quantized tensors; there are none."""
 
 engine = "none"
 supported_engines = ["none"]

@@ -27,7 +27,7 @@ def broadcast_coalesced(
 
 
 def reduce_add(inputs: Sequence[Tensor], destination: Any = None) -> Tensor:
-    """Return the sum of tensors of several devices, on one of them."""
+    """Return the sum of tensors of several devices, on one of these devices."""
     device = inputs[0].device if destination is None else gpu(destination)
     total = inputs[0].to(device)
     for tensor in inputs[1:]:

@@ -45,7 +45,7 @@ class device_of(device):
 
 
 def _lazy_call(callable: Callable[[], Any], **options: Any) -> None:
-    """Call a function that needs GPUs; they are found when they are asked for."""
+    """Call a function that needs GPUs at once, since GPUs are initialized at first use anyway."""
     callable()
 
 

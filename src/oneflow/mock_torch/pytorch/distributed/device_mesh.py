@@ -78,7 +78,7 @@ class DeviceMesh:
 
     @property
     def placement(self) -> Ranks:
-        """The same ranks as `oneflow.placement`."""
+        """The mesh's ranks as `oneflow.placement`."""
         return Ranks(self.device_type, self._grid.tolist())
 
     @property

@@ -37,7 +37,7 @@ def is_torchelastic_launched() -> bool:
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """Return the number of this process among those of its machine.
+    """Return the number of this process among the processes of its machine.
 
     Raises:
         RuntimeError: no launcher has said so, and there is no `fallback_rank`.
@@ -65,7 +65,7 @@ def supports_complex(reduceOp: Any) -> bool:
 
 
 def get_pg_count() -> int:
-    """Return the number of groups that need a connection of their own: that of all processes."""
+    """Return 1: the group of all processes alone needs a connection of its own."""
     return 1
 
 

@@ -68,7 +68,7 @@ class _Connection(socketserver.BaseRequestHandler):
                 send(self.request, answer)
 
     def setup(self) -> None:
-        """Let the server close the connection."""
+        """Add the connection to those that the server closes when it stops."""
         cast(StoreServer, self.server).connections.add(self.request)
 
     def finish(self) -> None:

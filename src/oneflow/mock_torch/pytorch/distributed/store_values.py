@@ -79,7 +79,7 @@ _OPERATIONS: dict[str, Callable[..., Sequence[bytes]]] = {
 
 
 def answer(values: Values, operation: str, fields: Iterable[bytes]) -> Sequence[bytes]:
-    """Do what a request says to keys and values, and return its answer."""
+    """Execute a request on the keys and values, and return its answer."""
     return _OPERATIONS[operation](values, *fields)
 
 

@@ -247,7 +247,7 @@ def _leave(path: Path) -> None:
 
 
 class TCPStore(Store):
-    """A store that processes reach over the network; one of them, the master, holds it.
+    """A store that processes reach over the network; one process, the master, holds it.
 
     As PyTorch's, it asks for no password: whoever reaches the port reads and writes.
 

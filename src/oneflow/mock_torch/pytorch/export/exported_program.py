@@ -67,7 +67,7 @@ class ExportedModule(nn.Module):
         vars(self)["_program"] = program
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the program on arguments like those of the example."""
+        """Run the program on arguments of the example's shapes and dtypes."""
         return self._program.run(args, kwargs)
 
     def train(self, mode: bool = True) -> NoReturn:

@@ -71,7 +71,7 @@ def _recording(function: Callable[..., Any]) -> Callable[..., Any]:
 def _replaced(
     names: dict[str, Any], modules: tuple[ModuleType, ...], functions: set[Any]
 ) -> Iterator[None]:
-    """Record the functions that a program has asked for, and those of some modules."""
+    """Replace wrapped functions, and those of some modules, by recording ones for one trace."""
     places = [(home, name) for home, name in _wrapped]
     members = {id(x) for module in modules for x in vars(module).values() if callable(x)}
     members |= {id(member) for member in functions}

@@ -176,7 +176,7 @@ class GraphModule(nn.Module):
                 self.delete_submodule(name)
 
     def print_readable(self, print_output: bool = True, **options: Any) -> str:
-        """Return the source as that of a module's class, and print it."""
+        """Print the source of the module's class, and return it."""
         lines = ["    " + line for line in self._code.strip().splitlines()]
         text = "\n".join([f"class {type(self).__name__}(torch.nn.Module):", *lines])
         if print_output:

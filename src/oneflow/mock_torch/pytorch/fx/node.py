@@ -259,7 +259,7 @@ class Node:
         *,
         propagate_meta: bool = False,
     ) -> list[Node]:
-        """Let all nodes that use this one use another one; returns those that did.
+        """Replace this node by another one in all its users, which are returned.
 
         Args:
             replace_with: the other node.

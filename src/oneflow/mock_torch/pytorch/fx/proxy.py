@@ -214,7 +214,7 @@ class Attribute(Proxy):
 
     @property
     def node(self) -> Node:
-        """The node that reads the attribute; there is none before it is asked for."""
+        """The node that reads the attribute; it is created at first use."""
         if self._node is None:
             args = (self.root, self.attr)
             self._node = self.tracer.create_proxy("call_function", getattr, args, {}).node

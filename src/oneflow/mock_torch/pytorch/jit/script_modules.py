@@ -40,15 +40,15 @@ class Attribute:
 
 
 class ScriptModule(nn.Module):
-    """The type of compiled modules, of which there are none: scripting returns what it is given."""
+    """The type of compiled modules; there are none, since scripting returns its argument."""
 
 
 class RecursiveScriptModule(ScriptModule):
-    """The type of modules compiled with their parts, of which there are none."""
+    """The type of modules compiled with their parts; there are none."""
 
 
 class ScriptFunction:
-    """The type of compiled functions, of which there are none."""
+    """The type of compiled functions; there are none."""
 
 
 def trace_module(mod: nn.Module, inputs: dict[str, Any], **options: Any) -> nn.Module:

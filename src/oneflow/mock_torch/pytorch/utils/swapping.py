@@ -11,7 +11,7 @@ from oneflow.tensor.views import unwrap
 
 
 def swap_tensors(t1: Tensor, t2: Tensor) -> None:
-    """Let two tensors change places: each gets the memory, attributes and class of the other.
+    """Swap two tensors: each gets the memory, attributes and class of the other.
 
     Graphs that were recorded before give them no gradients: backward through one is an error.
 
@@ -39,7 +39,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 
 
 def _end_graph(tensor: Tensor) -> bool:
-    """Separate a tensor from graphs of which it is a leaf; returns whether it requires grad."""
+    """Separate a leaf from its graphs; returns whether it requires grad."""
     node = unwrap(tensor).node
     if isinstance(node, AccumulateGrad):
         node.poison()

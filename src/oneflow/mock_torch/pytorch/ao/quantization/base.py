@@ -112,17 +112,17 @@ class FakeQuantizeBase(_QuantizationModule):
         self.register_buffer("observer_enabled", flow.tensor([1], dtype=flow.uint8))
 
     def enable_fake_quant(self, enabled: bool = True) -> None:
-        """Let it round, or not."""
+        """Enable or disable rounding."""
         self.get_buffer("fake_quant_enabled")[0] = int(enabled)
 
     def disable_fake_quant(self) -> None:
-        """Let it not round."""
+        """Disable rounding."""
         self.enable_fake_quant(False)
 
     def enable_observer(self, enabled: bool = True) -> None:
-        """Let it watch, or not."""
+        """Enable or disable the observer."""
         self.get_buffer("observer_enabled")[0] = int(enabled)
 
     def disable_observer(self) -> None:
-        """Let it not watch."""
+        """Disable the observer."""
         self.enable_observer(False)

@@ -98,25 +98,25 @@ class FakeQuantize(FakeQuantizeBase):
 
 
 def disable_fake_quant(mod: Any) -> None:
-    """Let a module that rounds not do so; for ``model.apply``."""
+    """Disable a module's rounding if it rounds; for ``model.apply``."""
     if isinstance(mod, FakeQuantizeBase):
         mod.disable_fake_quant()
 
 
 def enable_fake_quant(mod: Any) -> None:
-    """Let a module that rounds do so; for ``model.apply``."""
+    """Enable a module's rounding if it can round; for ``model.apply``."""
     if isinstance(mod, FakeQuantizeBase):
         mod.enable_fake_quant()
 
 
 def disable_observer(mod: Any) -> None:
-    """Let a module that rounds watch no longer; for ``model.apply``."""
+    """Disable a module's observer if it has one; for ``model.apply``."""
     if isinstance(mod, FakeQuantizeBase):
         mod.disable_observer()
 
 
 def enable_observer(mod: Any) -> None:
-    """Let a module that rounds watch; for ``model.apply``."""
+    """Enable a module's observer if it has one; for ``model.apply``."""
     if isinstance(mod, FakeQuantizeBase):
         mod.enable_observer()
 

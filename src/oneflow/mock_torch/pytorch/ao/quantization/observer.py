@@ -127,7 +127,7 @@ class UniformQuantizationObserverBase(ObserverBase):
         return flow.aminmax(x)
 
     def _merged(self, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
-        """The range of before and that of a tensor."""
+        """Merge the present range with the range of a tensor."""
         if self.min_val.shape != low.shape:
             return low, high
         return flow.minimum(self.min_val, low), flow.maximum(self.max_val, high)
@@ -155,7 +155,7 @@ class MinMaxObserver(UniformQuantizationObserverBase):
 
 
 class _Averaging(UniformQuantizationObserverBase):
-    """An observer that moves its range towards that of each tensor."""
+    """An observer that moves its range towards the range of each tensor."""
 
     def __init__(self, averaging_constant: float = 0.01, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""Names of ``torch.distributed.checkpoint.default_planner``: what is loaded and saved.
+"""``torch.distributed.checkpoint.default_planner``: which keys are loaded and saved.
 
 This package decides which process writes which part.
 """
@@ -29,7 +29,7 @@ class DefaultSavePlanner:
 
 
 class DefaultLoadPlanner:
-    """The plan of a load: the keys that are asked for.
+    """The plan of a load: the keys that are read.
 
     Args:
         flatten_state_dict: accepted; nested state dicts are loaded as they are.

@@ -126,7 +126,7 @@ def _optimizers(optimizers: Optimizer | Iterable[Optimizer]) -> list[Optimizer]:
 
 
 def _make_states(optimizer: Optimizer) -> None:
-    """Let an optimizer without states make them, by a step of length 0.
+    """Create an optimizer's states, if it has none, by a step of length 0.
 
     Where parameters have gradients nothing is done: the step would lose them.
     """
@@ -229,7 +229,7 @@ def set_optimizer_state_dict(
     *,
     options: StateDictOptions | None = None,
 ) -> None:
-    """Load the states that `get_optimizer_state_dict` gave, also those of other groups' order."""
+    """Load the states of `get_optimizer_state_dict`, also where groups have another order."""
     _checked(options)
     names = _names(model)
     for optimizer in _optimizers(optimizers):

@@ -41,7 +41,7 @@ class MixedPrecisionPolicy:
     cast_forward_inputs: bool = True
 
     def precision(self) -> Precision:
-        """The same settings as the dtypes of gathered parameters."""
+        """The settings as dtypes of gathered parameters."""
         inputs = self.param_dtype if self.cast_forward_inputs else None
         return Precision(self.param_dtype, self.reduce_dtype, inputs, self.output_dtype)
 
@@ -90,13 +90,13 @@ class FSDPModule:
                 yield module._gathered
 
     def unshard(self, async_op: bool = False) -> UnshardHandle | None:
-        """Let the module hold its whole parameters until `reshard`."""
+        """Gather the parameters; the module holds them whole until `reshard`."""
         for group in self._groups(recurse=False):
             group.install(group.gathered())
         return UnshardHandle() if async_op else None
 
     def reshard(self) -> None:
-        """Let the module hold the parts of its parameters."""
+        """Release the whole parameters; the module holds its parts again."""
         for group in self._groups(recurse=False):
             group.install(group.parameters)
 
@@ -160,7 +160,7 @@ def fully_shard(
     ignored_params: set[Parameter] | None = None,
     dp_mesh_dims: Any = None,
 ) -> Any:
-    """Split the parameters of a module over ranks, but for those of modules split before.
+    """Split the parameters of a module over ranks, except in modules that were split before.
 
     They become global tensors, DTensors by PyTorch's name. A forward pass gathers them, and the
     backward pass leaves the means of the ranks' gradients in parts.
@@ -272,7 +272,7 @@ def _unwrapped_modules(module: Module) -> Iterator[Module]:
 
 
 def register_fsdp_forward_method(module: Module, method_name: str) -> None:
-    """Let another method of a sharded module run with whole parameters, as `forward` does.
+    """Register a method of a sharded module that runs with whole parameters, as `forward` does.
 
     Args:
         module: the module; nothing is done to one that is not sharded.

@@ -308,7 +308,7 @@ class FullyShardedDataParallel(nn.Module):
         offload_to_cpu: bool = False,
         with_grads: bool = False,
     ) -> Iterator[None]:
-        """Let modules hold whole local parameters in the block.
+        """Gather the parameters of modules for a block, as local tensors.
 
         Args:
             module: the module.
@@ -352,7 +352,7 @@ class FullyShardedDataParallel(nn.Module):
         state_dict_config: StateDictConfig | None = None,
         optim_state_dict_config: OptimStateDictConfig | None = None,
     ) -> StateDictSettings:
-        """Say what state dicts of modules hold, and return what was said before.
+        """Set the type of the modules' state dicts, and return the settings of before.
 
         Args:
             module: the module and all below it.
@@ -393,7 +393,7 @@ class FullyShardedDataParallel(nn.Module):
         state_dict_config: StateDictConfig | None = None,
         optim_state_dict_config: OptimStateDictConfig | None = None,
     ) -> Iterator[None]:
-        """Do as `set_state_dict_type` in the block."""
+        """Set the type of the modules' state dicts in a block."""
         before = FullyShardedDataParallel.set_state_dict_type(
             module, state_dict_type, state_dict_config, optim_state_dict_config
         )
@@ -476,7 +476,7 @@ def _unwrapped_modules(module: Module, skipped: set[Module]) -> Iterator[Module]
 
 
 def _copy_buffers(modules: Iterable[Module], layout: Layout) -> None:
-    """Let all ranks have the buffers of the first."""
+    """Copy the buffers of the first rank to all ranks."""
     with no_grad():
         for buffer in [buffer for module in modules for buffer in module._buffers.values()]:
             if buffer is not None:
@@ -485,7 +485,7 @@ def _copy_buffers(modules: Iterable[Module], layout: Layout) -> None:
 
 
 def _keep_precision(module: Module) -> None:
-    """Let a module compute in float32, and return results in the dtype of its inputs."""
+    """Make a module compute in float32, and return results in the dtype of its inputs."""
     dtypes: list[DType | None] = []
 
     def before(module: Module, args: Any) -> Any:

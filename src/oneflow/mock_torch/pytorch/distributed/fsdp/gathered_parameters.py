@@ -164,7 +164,7 @@ class GatheredParameters:
         return tuple([whole(part if dtype is None else _cast(part, dtype)) for part in parts])
 
     def install(self, tensors: Sequence[Tensor]) -> None:
-        """Let the modules hold these tensors as their parameters."""
+        """Install these tensors as the modules' parameters."""
         for tensor, places in zip(tensors, self._places, strict=True):
             for module, name in places:
                 module._parameters[name] = tensor

@@ -20,7 +20,7 @@ PREFIX = "_fsdp_wrapped_module."
 
 
 def register_state_hooks(wrapper: Any) -> None:
-    """Let the state dict of a wrapper have the names of its module, and what settings say."""
+    """Register hooks that give a wrapper's state dict its module's names and the set type."""
     wrapper._register_state_dict_hook(_state_dict_hook)
     wrapper._register_load_state_dict_pre_hook(_load_pre_hook, with_module=True)
 

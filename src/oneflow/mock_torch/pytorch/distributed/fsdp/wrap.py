@@ -167,7 +167,7 @@ class _Wrapping:
 
 @contextmanager
 def enable_wrap(*, wrapper_cls: Callable[..., Module], **wrapper_kwargs: Any) -> Iterator[None]:
-    """Let `wrap` wrap modules in the block.
+    """Enable `wrap` in a block.
 
     Args:
         wrapper_cls: the wrapper.

@@ -16,11 +16,11 @@ class Placement:
         return isinstance(self, Shard) and dim in (None, self.dim)
 
     def is_replicate(self) -> bool:
-        """Return whether every device has all of it."""
+        """Return whether every device has the whole tensor."""
         return isinstance(self, Replicate)
 
     def is_partial(self) -> bool:
-        """Return whether the devices have summands of it."""
+        """Return whether the devices have summands of the tensor."""
         return isinstance(self, Partial)
 
 

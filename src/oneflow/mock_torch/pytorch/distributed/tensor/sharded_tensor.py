@@ -51,7 +51,7 @@ class DTensor(metaclass=_GlobalTensors):
         shape: Any = None,
         stride: Any = None,
     ) -> Tensor:
-        """Return the tensor of which each rank has a part; `shape` and `stride` follow from them.
+        """Return a tensor from the part of each rank; `shape` and `stride` follow from the parts.
 
         Args:
             local_tensor: the part of this rank.

@@ -30,7 +30,7 @@ class AuxRequest(NamedTuple):
 
 
 class AuxOutput(NamedTuple):
-    """Further results of attention; None where they are not asked for.
+    """Further results of attention; None where `AuxRequest` does not name them.
 
     Attributes:
         lse: the logarithm of the sum of exponentials of each row of scores.

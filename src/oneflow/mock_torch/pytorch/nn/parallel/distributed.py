@@ -38,7 +38,7 @@ def _raise_unsupported(name: str, value: Any) -> None:
 
 
 def _check_annotations(hook: Any) -> None:
-    """Refuse what is no function of a state and a bucket; texts as annotations mean anything."""
+    """Reject a function whose annotations are not a bucket and a future; strings pass."""
     if not callable(hook):
         raise TypeError(f"Communication hook must be callable, got {type(hook).__name__}")
     signature = inspect.signature(hook)
@@ -155,7 +155,7 @@ class DistributedDataParallel(nn.Module, Joinable):
     def register_comm_hook(
         self, state: object, hook: Callable[[Any, GradBucket], Future[Tensor]]
     ) -> None:
-        """Let a function exchange the gradients in place of their mean.
+        """Register a function that exchanges the gradients, in place of their mean.
 
         Args:
             state: its first argument.

@@ -54,14 +54,14 @@ class TaskSpec:
         return f"{name}: {self.sub_label}" if self.sub_label else name
 
     def setup_str(self) -> str:
-        """Return a text of what is run before, empty if there is nothing."""
+        """Return the setup statement as text; empty if there is none."""
         if self.setup in ("", "pass"):
             return ""
         several = "\n" in self.setup
         return f"setup:\n{textwrap.indent(self.setup, '  ')}" if several else f"setup: {self.setup}"
 
     def summarize(self) -> str:
-        """Return a text of all of it."""
+        """Return a text with all measurements of the task."""
         sections = (self.title, self.description or "", self.setup_str())
         return "\n".join(f"{part}\n" if "\n" in part else part for part in sections if part)
 

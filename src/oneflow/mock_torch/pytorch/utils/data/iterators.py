@@ -57,7 +57,7 @@ def _loader_of(loader: Any) -> DataLoader:
 
 
 class _IteratorClass(ABCMeta):
-    """The class of iterators that those of every loader are instances of."""
+    """The base class of every loader's iterators."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, cls.__mro__[1])

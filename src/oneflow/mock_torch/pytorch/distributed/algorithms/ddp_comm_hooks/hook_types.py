@@ -28,14 +28,14 @@ class _Registration:
     rank: int | None = None
 
     def __call__(self, model: DistributedDataParallel, state: Any = None) -> None:
-        """Register it; `state` is the process group, by default that of all processes."""
+        """Register the function; `state` is the process group, by default all processes."""
         if self.rank is not None:
             state = powerSGD_hook.PowerSGDState(state, matrix_approximation_rank=self.rank)
         model.register_comm_hook(state, self.hook)
 
 
 class DDPCommHookType(enum.Enum):
-    """The functions that exchange gradients; those of PowerSGD with the rank of their matrices."""
+    """The functions that exchange gradients; PowerSGD's with the rank of their matrices."""
 
     ALLREDUCE = _Registration(default_hooks.allreduce_hook)
     FP16_COMPRESS = _Registration(default_hooks.fp16_compress_hook)
@@ -50,7 +50,7 @@ class DDPCommHookType(enum.Enum):
 def register_ddp_comm_hook(
     comm_hook_type: DDPCommHookType, model: DistributedDataParallel, state: Any = None
 ) -> None:
-    """Let one of the functions exchange the gradients of a model.
+    """Register one of the functions, which exchanges the gradients of a model.
 
     Args:
         comm_hook_type: the function.

@@ -55,7 +55,7 @@ class PostLocalSGDState:
 
 
 def post_localSGD_hook(state: PostLocalSGDState, bucket: GradBucket) -> Future[Tensor]:
-    """Return the mean over all processes, and after some steps over those of the subgroup.
+    """Return the mean over all processes, and after some steps over the subgroup alone.
 
     Example:
         >>> import oneflow as flow

@@ -139,7 +139,7 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Tensor]:
 
 
 def batched_powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Tensor]:
-    """Return means of which each bucket is the product of two thin matrices; see `powerSGD_hook`.
+    """Return the mean as the product of two thin matrices for a whole bucket; see `powerSGD_hook`.
 
     The gradients of a bucket are one square matrix, with zeros at its end. This is quicker, and its
     means are less exact.

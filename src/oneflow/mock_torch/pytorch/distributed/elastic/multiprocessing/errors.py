@@ -41,7 +41,7 @@ def get_error_handler() -> ErrorHandler:
 
 
 def record(fn: Decorated, error_handler: ErrorHandler | None = None) -> Decorated:
-    """Let the main function of a process write the exception that ends it.
+    """Decorate the main function of a process: it writes the exception that ends it.
 
     It returns None where the function ends the process without an error.
 
