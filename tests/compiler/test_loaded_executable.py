@@ -30,7 +30,7 @@ def executable(donated: tuple[int, ...] = ()) -> LoadedExecutable:
             out_shardings=SingleDeviceSharding(xla_device(CPU)),
         )
         compiled = function.lower(*given).compile()
-    return LoadedExecutable(compiled, CPU, has_donation=bool(donated))
+    return LoadedExecutable(compiled, CPU)
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(("numpy", "jax", "mixed"))))

@@ -55,8 +55,8 @@ def compiled(rows):
 
 def test_only_large_programs_take_turns(limit):
     small, large = compiled(16), compiled(limit // 4096 + 1)
-    assert LoadedExecutable(small, CPU, has_donation=False).sequential_runs is None
-    loaded = LoadedExecutable(large, CPU, has_donation=False)
+    assert LoadedExecutable(small, CPU).sequential_runs is None
+    loaded = LoadedExecutable(large, CPU)
     assert loaded.sequential_runs is not None
     x, returned = jnp.ones(1024, "float32"), []
     loaded((x,), returned)

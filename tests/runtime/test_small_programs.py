@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -250,6 +251,74 @@ def test_results_stay_on_the_host_until_a_program_takes_them() -> None:
     assert x.numpy()[1, 1] == 6
     assert type(unwrap(x).recorder) is HostArray
     y = x[0] + 1
-    assert unwrap(x).array is not None
     np.testing.assert_array_equal(y.numpy(), X[0] + 2)
+    assert type(unwrap(x).recorder) is HostArray
+    large = flow.ones(1 << 17) * x[0, 1]
+    assert large[7].item() == 2
+    assert unwrap(x).array is not None
+    np.testing.assert_array_equal(x.numpy(), X + 1)
+
+
+def test_a_state_that_is_read_in_each_turn_stays_on_the_host() -> None:
+    x, total = flow.tensor(X), flow.zeros(())
+    for number in range(1, 5):
+        x = x * 2
+        x[1, 2] = number
+        total += x[0, 1]
+        assert x[1].tolist() == [4 * 2**number, 5 * 2**number, number, 7 * 2**number]
+        assert total.item() == 2 ** (number + 1) - 2
+        assert type(unwrap(x).recorder) is HostArray
+    assert flow.eager.statistics().hot_runs == 0
+    large = flow.ones(1 << 17) * x.sum() * total
+    total.zero_()
+    assert large[5].item() == float(x.numpy().sum()) * 30
+    assert total.item() == 0
+
+
+def test_a_program_with_inputs_on_the_host_may_fail() -> None:
+    x, y, n = flow.tensor(X) + 1, flow.tensor(X) + 2, flow.tensor([9])
+    x.numpy(), y.numpy()
+    x[n] = 0.0
+    y.mul_(2)
+    y.copy_(flow.ones(1 << 17)[: X.size].reshape(X.shape) * x)
+    with pytest.raises(IndexError, match="9"):
+        y.numpy()
+    np.testing.assert_array_equal(x.numpy(), X + 1)
+    np.testing.assert_array_equal(y.numpy(), X + 2)
+
+
+@pytest.mark.parametrize("has_checks", [False, True])
+def test_inputs_that_cannot_be_put_on_the_device(
+    has_checks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(array: HostArray) -> None:
+        raise MemoryError
+
+    def check() -> None:
+        if has_checks:
+            flow.arange(3)[flow.tensor([1])].numpy()
+        x, y = flow.tensor(X) + 1, flow.tensor(X) + 2
+        x.numpy(), y.numpy()
+        x.add_(1)
+        y.copy_(flow.ones(1 << 17)[: X.size].reshape(X.shape) * x)
+        with monkeypatch.context() as patch:
+            patch.setattr(HostArray, "put", fail)
+            with pytest.raises(MemoryError):
+                y.numpy()
+        np.testing.assert_array_equal(x.numpy(), X + 1)
+        np.testing.assert_array_equal(y.numpy(), X + 2)
+
+    with ThreadPoolExecutor(1) as thread:  # one that has run no checks
+        thread.submit(check).result()
+
+
+def test_another_thread_takes_a_program_with_inputs_on_the_host() -> None:
+    x = flow.tensor(X) + 1
+    x.numpy()
+    y = flow.ones(1 << 17) * x[0, 2]
+    results: list[float] = []
+    thread = threading.Thread(target=lambda: results.append(y[3].item()))
+    thread.start()
+    thread.join()
+    assert results == [3]
     np.testing.assert_array_equal(x.numpy(), X + 1)

@@ -143,15 +143,14 @@ class ImportedProgram:
     def _loaded(self) -> LoadedExecutable:
         """The program, compiled by the first call: a graph may be saved for many shapes."""
         check_largest_array(self._device, self._largest)
-        donated = self._donated
-        traced = jax.jit(self._exported.call, donate_argnums=donated, **self._options)
+        traced = jax.jit(self._exported.call, donate_argnums=self._donated, **self._options)
         try:
             lowered = run_without_interrupt(lambda: traced.lower(*self._exported.in_avals))
         except ValueError as error:
             raise RuntimeError(f"the saved program is damaged ({error})") from error
         compiled = run_without_interrupt(lowered.compile)
         FREE_LISTS.trim()
-        return LoadedExecutable(compiled, self._device, has_donation=bool(donated))
+        return LoadedExecutable(compiled, self._device)
 
     def __call__(
         self, arrays: Sequence[Any], floats: Sequence[float], integers: Sequence[int]

@@ -55,13 +55,11 @@ class LoadedExecutable:
     Args:
         compiled: the program, compiled by JAX.
         device: where it runs.
-        has_donation: it takes over the memory of some of its arguments.
     """
 
-    def __init__(self, compiled: Any, device: Device | Placement, has_donation: bool) -> None:
+    def __init__(self, compiled: Any, device: Device | Placement) -> None:
         self._compiled = compiled
         self._device = device
-        self._has_donation = has_donation
         # Once it has run: calls XLA without any Python in between, where JAX has prepared that.
         self._direct: Callable[..., Any] | None = None
         self._prepared: set[tuple[type | bool, ...]] = set()
@@ -131,10 +129,8 @@ class LoadedExecutable:
             finally:
                 if gc_enabled:
                     gc.enable()
-        elif self._has_donation:
-            run_without_interrupt(lambda: self._run_first(arguments, returned, call))
         else:
-            self._run_first(arguments, returned, call)
+            run_without_interrupt(lambda: self._run_first(arguments, returned, call))
 
     def _run_first(self, arguments: tuple, returned: list, call: tuple[type | bool, ...]) -> None:
         """Run once through JAX's Python code, which prepares later runs."""

@@ -95,7 +95,6 @@ class Executable:
         self._positions = sorted(range(len(self._order)), key=self._order.__getitem__)
         self._compiled: Any = None
         self._loaded: LoadedExecutable | None = None
-        self._has_donation = bool(used)
         function = self.trace
         if isinstance(device, Placement):
             outputs = [program.outputs[slot] for slot in self._order]
@@ -172,7 +171,7 @@ class Executable:
         compiled = run_without_interrupt(lambda: self.lowered().compile())
         # JAX's trace is not needed again; this frees its memory.
         self._jitted = None
-        self._loaded = LoadedExecutable(compiled, self.device, self._has_donation)
+        self._loaded = LoadedExecutable(compiled, self.device)
         self._compiled = compiled
         FREE_LISTS.trim()
         return self

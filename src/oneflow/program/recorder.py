@@ -83,7 +83,8 @@ class Recorder(ABC):
             still wanted.
         end: the next output position; -1 once the recorder is closed.
         aliases: further ``(position, weak reference)`` pairs.
-        arrays: input arrays, in order of first use.
+        arrays: input arrays, in order of first use; what a value has in place of a recorder where
+            `read_input` gave that.
         scalars: Python numbers in order of use.
         checked: ``(operation, user's source line)`` of each instruction with a run-time check, in
             order.
@@ -143,6 +144,8 @@ class Recorder(ABC):
             Its value, or None as `record` does.
         """
         position, inputs, numbers = self.end, self.input_references, ()
+        if position < 0:
+            return None
         if len(operands) == 2:
             x, y = operands
             if type(x) is not Value:
@@ -173,7 +176,7 @@ class Recorder(ABC):
         reference = (ref(result),)
         key, outputs, scalars = self.key, self.outputs, self.scalars
         # From here on nothing is called.
-        if self.end != position or position < 0:
+        if self.end != position:
             return None
         key += entry
         outputs += reference
@@ -232,7 +235,7 @@ class Recorder(ABC):
         """
         array = value.array
         if array is None:
-            array = value.read()
+            array = self.read_input(value)
         reference = self.input_references.get(id(array))
         if reference is None:
             arrays = self.arrays
@@ -242,6 +245,14 @@ class Recorder(ABC):
                 reference = ~next(i for i, input_array in enumerate(arrays) if input_array is array)
             self.input_references[id(array)] = reference
         return reference
+
+    def read_input(self, value: Value) -> Any:
+        """The array of a value that this program is about to take as input.
+
+        Raises:
+            Whatever reading it raised.
+        """
+        return value.read()
 
     def drop_unused_inputs(self) -> bool:
         """Forget inputs of instructions that were given up before they were appended.
@@ -286,7 +297,7 @@ class Recorder(ABC):
         """
         if self.checked or self.guarded:
             if old.recorder is not self:
-                old.read()
+                self.read_input(old)
             with _CHANGE_LOCK:
                 if not self.closed:
                     self._note_checked_replacement(new, old, invalidate)
@@ -317,7 +328,7 @@ class Recorder(ABC):
         if old.recorder is self:
             return old.position
         if old.array is None:
-            return old
+            return self.input_references.get(id(old.recorder), old)
         # Who counts references to an input, to see whether it can be donated, finds none here.
         return self.input_references.get(id(old.array), old.array)
 

@@ -19,7 +19,7 @@ from typing import Any
 import jax
 from jax.errors import JaxRuntimeError
 
-from oneflow.base.device import Device
+from oneflow.base.device import CPU, Device
 from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.placement import Placement
 from oneflow.base.planning import is_planning
@@ -41,7 +41,7 @@ from oneflow.runtime.lazy_array import HostArray
 from oneflow.runtime.meta_array import MetaArray
 from oneflow.runtime.program_cache import PROGRAMS, CachedProgram
 from oneflow.runtime.restore import restore_replaced
-from oneflow.runtime.small_programs import give_numbers, run_small
+from oneflow.runtime.small_programs import MAX_INSTRUCTIONS, give_numbers, run_small
 from oneflow.runtime.trial import Trial
 
 logger = logging.getLogger("oneflow.eager")
@@ -74,6 +74,17 @@ class EagerRecorder(Recorder):
     def __init__(self, device: Device | Placement, user_line: Callable[[], str]) -> None:
         super().__init__(device, user_line)
         self.recorded_by, self.program_run, self.running = checks.thread_checks(), None, 0
+
+    def read_input(self, value: Value) -> Any:
+        """The array of a value; what is on the host stays there if the program may be small."""
+        recorder = value.recorder
+        if (
+            type(recorder) is HostArray
+            and self.device is CPU
+            and len(self.outputs) < MAX_INSTRUCTIONS
+        ):
+            return recorder
+        return value.read()
 
     def flush(self, reason: str) -> None:
         """Run the recorded instructions; afterwards every live value has its array.
@@ -286,6 +297,7 @@ def _run(
         or None; and what is to be raised.
     """
     try:
+        _put_inputs(recorder)
         prepared = recorder.program_run or _prepare(recorder)
     except Exception as error:
         return {}, None, error
@@ -319,6 +331,21 @@ def _run(
         error = None
     pairs = zip(positions, outputs, strict=True)
     return {p: array for p, array in pairs if type(array) is not FailedResult}, results, error
+
+
+def _put_inputs(recorder: EagerRecorder) -> None:
+    """Put those inputs on the device that were left on the host.
+
+    One after the other, so that a signal handler which runs the program meanwhile finds each held
+    by nobody else, and the same program.
+    """
+    arrays = recorder.arrays
+    for place, array in enumerate(arrays):
+        if type(array) is HostArray:
+            if type(arrays) is tuple:  # of a recorder that another thread took
+                recorder.arrays = tuple([a.put() if type(a) is HostArray else a for a in arrays])
+                return
+            arrays[place] = array.put()
 
 
 def _failed_before(

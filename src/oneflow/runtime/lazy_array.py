@@ -67,6 +67,10 @@ class DeferredArray:
         Raises:
             RuntimeError: the devices on which the tensor was saved do not exist here.
         """
+        self.put()
+
+    def put(self) -> Any:
+        """Give the values their array and return it."""
         array = self.array()
         for reference in self._values:
             value = reference()
@@ -74,6 +78,7 @@ class DeferredArray:
                 value.array = array
                 value.recorder = None
         self._values.clear()
+        return array
 
     def array(self) -> Any:
         """The array of the values."""

@@ -9,6 +9,7 @@ from oneflow.program.ir import program_from_key
 from oneflow.program.recorder import Recorder, Replacement
 from oneflow.program.value import Value
 from oneflow.runtime.cold import FailedResult, run_cold
+from oneflow.runtime.lazy_array import HostArray
 
 
 def restore_replaced(recorder: Recorder, to_start: bool = False) -> None:
@@ -26,8 +27,12 @@ def restore_replaced(recorder: Recorder, to_start: bool = False) -> None:
         array = _array_before(recorder, replacement, by_position, to_start)
         if array is None:
             continue
-        value.array = array
-        value.recorder = None
+        if isinstance(array, HostArray):
+            array.add_alias(value)
+            value.recorder = array
+        else:
+            value.array = array
+            value.recorder = None
         if replacement.invalidate is not None:
             replacement.invalidate()
 
@@ -38,12 +43,15 @@ def _array_before(
     by_position: dict[int, Replacement],
     to_start: bool,
 ) -> Any:
-    """The latest content before a replacement that is known or can be computed, or None."""
+    """The latest content before a replacement that is known or can be computed, or None.
+
+    It can be a `HostArray`.
+    """
     step: Replacement | None = replacement
     while step is not None:
         old = step.old
         if isinstance(old, Value):
-            return old.array
+            return old.recorder if isinstance(old.recorder, HostArray) else old.array
         if not isinstance(old, int):
             return old
         if old < 0:

@@ -1,15 +1,15 @@
 """Small programs on the CPU whose value is read: NumPy computes them from what was recorded.
 
 Starting an executable and reading its result take longer than such a program on NumPy, so it never
-becomes hot, and nothing is looked up or counted for it. Its results stay NumPy's until a
-program takes them. All is computed before anything is written, so that an exception, of a signal
-handler too, leaves the program as it was. What must wait, or finds something wrong, is left to the
-ordinary way.
+becomes hot. Its results stay NumPy's until a program that is not small takes them. All is computed
+before anything is written, so that an exception, of a signal handler too, leaves the program as it
+was. What must wait, or finds something wrong, is left to the ordinary way.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -43,9 +43,11 @@ MAX_INSTRUCTIONS = 16
 _MAX_SECONDS = 80e-6
 # The part of these that every instruction takes besides what NumPy does.
 _STEP_SECONDS = 2e-6
-# Results that somebody still holds: the one that is read. Others are likely operands of what
-# follows; to put these on the device takes longer than a program that is hot.
-_MAX_RESULTS = 1
+# Results that somebody still holds: the one that is read, and states of a loop. Should a program
+# that is not small take them, they are put on the device one by one.
+_MAX_RESULTS = 4
+# Small programs that are kept.
+_MAX_PROGRAMS = 256
 # Bytes of an input. While NumPy sees its memory, no program can write its results there.
 _MAX_INPUT_BYTES = 1 << 24
 _ALL = slice(None)
@@ -57,9 +59,10 @@ class SmallStep:
     Attributes:
         seconds: by estimate, with those of its run-time check; infinite if it is not for small
             programs.
+        is_part: it selects a part of an array, which raises no floating point errors.
     """
 
-    __slots__ = ("_box", "_check", "_dtypes", "_function", "_specs", "seconds")
+    __slots__ = ("_box", "_check", "_dtypes", "_function", "_specs", "is_part", "seconds")
 
     def __init__(self, operation: Operation) -> None:
         specs = operation.in_specs
@@ -73,6 +76,7 @@ class SmallStep:
         box = None if rule is None or operation.needs_check else rule.box
         if box is not None and all(operation.is_scalar[1:]):
             self._box = functools.partial(box, **operation.attributes)
+        self.is_part = self._box is not None
         if any(spec.nbytes > _MAX_INPUT_BYTES for spec in specs):
             self.seconds = math.inf
         elif operation.needs_check and self._function is not None:
@@ -106,6 +110,44 @@ class SmallStep:
         ]
 
 
+class SmallProgram:
+    """What has been recorded, as steps.
+
+    Attributes:
+        steps: with the references of their operands.
+        seconds: that NumPy takes, by estimate.
+        is_part: all steps select parts.
+
+    Args:
+        key: of the recorder.
+    """
+
+    __slots__ = ("is_part", "seconds", "steps")
+
+    def __init__(self, key: Sequence[Any]) -> None:
+        self.steps: list[tuple[SmallStep, Sequence[Any]]] = []
+        for operation, references in iterate_key(key):
+            step = operation.small_step
+            if step is None:
+                step = operation.small_step = SmallStep(operation)
+            self.steps.append((step, references))
+        self.seconds = sum([step.seconds for step, _ in self.steps])
+        self.is_part = all([step.is_part for step, _ in self.steps])
+
+
+_programs: dict[tuple[Any, ...], SmallProgram] = {}
+
+
+def _small_program(key: tuple[Any, ...]) -> SmallProgram:
+    """The program of a recorder's key."""
+    program = _programs.get(key)
+    if program is None:
+        if len(_programs) >= _MAX_PROGRAMS:
+            _programs.clear()
+        program = _programs[key] = SmallProgram(key)
+    return program
+
+
 def _part(array: Any, box: Mapping[int, tuple[Any, int | None, int]]) -> Any:
     """The elements of an array that a box selects."""
     index: list[Any] = [_ALL] * array.ndim
@@ -135,24 +177,21 @@ def run_small(recorder: Recorder) -> list[Any] | None:
     if len(outputs) > MAX_INSTRUCTIONS or not _is_for_numpy(recorder):
         return None
     started = time.perf_counter()
-    program = []
-    seconds = 0.0
-    for operation, references in iterate_key(recorder.key):
-        step = operation.small_step
-        if step is None:
-            step = operation.small_step = SmallStep(operation)
-        seconds += step.seconds
-        program.append((step, references))
-    references = (*outputs, *[reference for _, reference in recorder.aliases])
-    live_count = sum([reference() is not None for reference in references])
-    if seconds > _MAX_SECONDS or live_count > _MAX_RESULTS:
+    program = _small_program(tuple(recorder.key))
+    if program.seconds > _MAX_SECONDS:
+        return None
+    references = [*outputs, *[reference for _, reference in recorder.aliases]]
+    if sum([reference() is not None for reference in references]) > _MAX_RESULTS:
         return None
     # Others must not wait for a program that computes the inputs.
     if not all(map(_is_ready, recorder.arrays)):
         return None
     try:
-        with np.errstate(all="ignore"):
-            arrays = _compute(program, recorder.arrays, recorder.scalars)
+        if program.is_part:
+            arrays = _compute(program.steps, recorder.arrays, recorder.scalars)
+        else:
+            with np.errstate(all="ignore"):
+                arrays = _compute(program.steps, recorder.arrays, recorder.scalars)
     except Exception as error:
         if is_out_of_memory(error):
             return None
@@ -170,23 +209,23 @@ def give_numbers(recorder: Recorder, arrays: Sequence[Any]) -> None:
         arrays: the numbers of each output.
     """
     host_arrays: dict[int, HostArray] = {}
+    references = list(enumerate(recorder.outputs))
     # Other threads may register handles until the values have their numbers.
-    for _ in range(2):
-        for position, reference in (*enumerate(recorder.outputs), *recorder.aliases):
-            value = reference()
-            if value is None or value.recorder is not recorder:
-                continue
-            if position not in host_arrays:
-                array = arrays[position]
-                numbers = array if is_exclusive(array) else np.array(array)
-                host_arrays[position] = HostArray(value.spec, numbers)
-            host_arrays[position].add_alias(value)
-            value.recorder = host_arrays[position]
+    for position, reference in itertools.chain(references, recorder.aliases):
+        value = reference()
+        if value is None or value.recorder is not recorder:
+            continue
+        if position not in host_arrays:
+            array = arrays[position]
+            numbers = array if is_exclusive(array) else np.array(array)
+            host_arrays[position] = HostArray(value.spec, numbers)
+        host_arrays[position].add_alias(value)
+        value.recorder = host_arrays[position]
 
 
 def _is_ready(array: Any) -> bool:
-    """Return whether an input, an array of NumPy's or JAX's, can be read without waiting."""
-    return isinstance(array, np.ndarray) or (not array.is_deleted() and array.is_ready())
+    """Return whether an input can be read without waiting."""
+    return type(array) is HostArray or (not array.is_deleted() and array.is_ready())
 
 
 def _is_for_numpy(recorder: Recorder) -> bool:
@@ -208,7 +247,7 @@ def _compute(
 ) -> list[Any] | None:
     """The array of each output; None if a run-time check has failed."""
     numbers = iter(scalars)
-    arrays = list(map(np.asarray, inputs))
+    arrays = [a.numbers if type(a) is HostArray else np.asarray(a) for a in inputs]
     values: list[Any] = []
     for step, references in program:
         results = step.results(
