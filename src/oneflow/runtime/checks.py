@@ -123,10 +123,10 @@ class ThreadChecks:
         All processes of a placement must come to the same, whatever else one of them runs. A plan
         is the same whatever ran before.
         """
-        if is_planning():
+        if not self.checked or is_planning():
             return False
         is_shared = isinstance(device, Placement) and cluster.is_multiprocess()
-        return device in self.checked if is_shared else bool(self.checked)
+        return not is_shared or device in self.checked
 
     def chain(self, checks: ProgramChecks, device: Device | Placement) -> None:
         """Add a program that has been started with the flag."""

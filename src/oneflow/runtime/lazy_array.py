@@ -149,8 +149,8 @@ class HostArray(LazyArray):
     __slots__ = ("numbers",)
 
     def __init__(self, spec: TensorSpec, numbers: Any) -> None:
-        super().__init__(spec, numbers)
-        self.numbers = numbers
+        # As in the base classes, without a call of each: reading an element makes one.
+        self._spec, self._values, self._source, self.numbers = spec, [], numbers, numbers
 
 
 @dataclass(slots=True)

@@ -91,19 +91,18 @@ class SmallStep:
             operands: arrays and Python numbers.
         """
         if self._box is not None:
-            results = (_part(operands[0], self._box(*operands[1:])),)
-        else:
-            for slot, operand in enumerate(operands):
-                if not hasattr(operand, "dtype"):
-                    operands[slot] = typed_scalar(operand, self._dtypes[slot])
-            if self._check is not None and self._check(*operands)[0]:
-                return None
-            function: Any = self._function
-            if function.seconds.product:
-                with share_of_cores(function.seconds.product):
-                    results = function(*operands)
-            else:
+            return (_part(operands[0], self._box(*operands[1:])),)
+        for slot, operand in enumerate(operands):
+            if not hasattr(operand, "dtype"):
+                operands[slot] = typed_scalar(operand, self._dtypes[slot])
+        if self._check is not None and self._check(*operands)[0]:
+            return None
+        function: Any = self._function
+        if function.seconds.product:
+            with share_of_cores(function.seconds.product):
                 results = function(*operands)
+        else:
+            results = function(*operands)
         return [
             result if result.shape == spec.shape else np.broadcast_to(result, spec.shape)
             for result, spec in zip(results, self._specs, strict=True)
