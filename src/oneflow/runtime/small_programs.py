@@ -131,7 +131,7 @@ class SmallProgram:
                 step = operation.small_step = SmallStep(operation)
             self.steps.append((step, references))
         self.seconds = sum([step.seconds for step, _ in self.steps])
-        self.is_part = all([step.is_part for step, _ in self.steps])
+        self.is_part = all(step.is_part for step, _ in self.steps)
 
 
 _programs: dict[tuple[Any, ...], SmallProgram] = {}
