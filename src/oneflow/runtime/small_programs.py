@@ -110,7 +110,7 @@ class SmallStep:
 
 
 class SmallProgram:
-    """What has been recorded, as steps.
+    """The program of a recorder, as steps of NumPy's.
 
     Attributes:
         steps: with the references of their operands.
