@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from multiprocessing.reduction import ForkingPickler
+
 import numpy as np
 import pytest
 import torch
@@ -205,3 +207,58 @@ def test_means_of_smoothed_losses_without_weight():
     ]
     assert losses[0] == np.inf
     assert np.isnan(losses[1])
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_antialiased_images_of_width_1(mode):
+    options = {"size": (2, 1), "mode": mode, "antialias": True}
+    theirs = torch.arange(24.0).reshape(1, 2, 4, 3)
+    rows = [
+        f.nn.functional.interpolate(x, **options)[0, 0, :, 0].numpy()
+        for f, x in (
+            (flow, flow.tensor(theirs.numpy())),
+            (torch, theirs.contiguous(memory_format=torch.channels_last)),
+            (torch, theirs),
+        )
+    ]
+    np.testing.assert_allclose(rows[0], rows[1], rtol=1e-6)
+    assert rows[2][0] == rows[2][1] != rows[1][1]
+
+
+def test_nearest_elements_where_twice_the_size_comes_out():
+    rows = [
+        [
+            f.nn.functional.interpolate(
+                f.arange(3.0).expand(1, 1, *[3] * ndim), scale_factor=2.3, mode="nearest"
+            )
+            .flatten()[:6]
+            .tolist()
+            for ndim in (1, 2, 3)
+        ]
+        for f in (flow, torch)
+    ]
+    assert rows[0] == [[0, 0, 0, 1, 1, 2]] * 3
+    assert rows[1] == [rows[0][0], [0, 0, 1, 1, 2, 2], rows[0][2]]
+
+
+def test_hooks_of_several_gradients_run_once():
+    calls = {}
+    for f in (flow, torch):
+        first, second, x = (f.full((1,), number, requires_grad=True) for number in (2.0, 3.0, 5.0))
+        seen = calls[f.__name__] = []
+        f.autograd.graph.register_multi_grad_hook([first, second], seen.append)
+        y = x
+        for weight in (first, second):
+            y = f.utils.checkpoint.checkpoint(lambda y, w=weight: y * w, y, use_reentrant=True)
+        y.backward()
+    whole = [[None if g is None else g.item() for g in gradients] for gradients in calls["torch"]]
+    assert whole == [[None, 10], [15, None]]
+    assert [[g.item() for g in gradients] for gradients in calls["oneflow"]] == [[15, 10]]
+
+
+def test_conjugates_are_sent_as_such():
+    sent = []
+    for f in (flow, torch):
+        content = ForkingPickler.dumps(f.tensor([1 + 2j]).conj())
+        sent.append(ForkingPickler.loads(content)[0].item())
+    assert sent == [1 - 2j, 1 + 2j]

@@ -109,6 +109,7 @@ def test_the_environment_disables_it(monkeypatch, setting, package):
     with mock_torch.enable(extra_dict={"json": "math"}):
         assert importlib.import_module("torch").__package__ == package
         assert (importlib.import_module("json") is json) is (package == "torch")
+    assert importlib.import_module("json") is json
     assert importlib.import_module("torch").__package__ == "torch"
 
 

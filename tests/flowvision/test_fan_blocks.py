@@ -66,6 +66,7 @@ def test_a_choice_of_the_scale() -> None:
 def test_heads_of_classifiers(pool_type: str, use_conv: bool) -> None:
     theirs = timm_module("layers").ClassifierHead(6, 5, pool_type, use_conv=use_conv)
     ours = ClassifierHead(6, 5, pool_type, use_conv=use_conv)
+    assert isinstance(ours.fc, flow.nn.Conv2d) is use_conv
     images = torch.randn(2, 6, 4, 3)
     _check(ours, theirs, images)
     given = flow.tensor(images.double().numpy())
