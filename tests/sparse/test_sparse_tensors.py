@@ -463,16 +463,3 @@ def test_diagonals_that_do_not_fit_are_refused(shape: Any, offsets: Any, size: A
     for library in (torch, flow):
         with pytest.raises(RuntimeError):
             library.sparse.spdiags(library.ones(shape), library.tensor(offsets), size)
-
-
-@pytest.mark.parametrize("function", [flow.zeros_like, flow.empty_like])
-@pytest.mark.parametrize(
-    "options",
-    [{}, {"dtype": flow.float64}, {"requires_grad": True}, {"memory_format": flow.preserve_format}],
-    ids=str,
-)
-def test_tensors_like_a_sparse_one_store_nothing(function, options):
-    x = function(flow.eye(3).to_sparse(), **options)
-    assert (x.layout, x.shape, x._nnz()) == (flow.sparse_coo, (3, 3), 0)
-    assert x.dtype == options.get("dtype", flow.float32)
-    assert x.requires_grad == options.get("requires_grad", False)

@@ -23,6 +23,7 @@ from oneflow.base.flags import flags_of, refuse_texts
 from oneflow.base.hook import Hook
 from oneflow.base.keyword_aliases import rename_keywords, rename_reduction
 from oneflow.base.keywords import keyword_hint
+from oneflow.base.layout import Layout
 from oneflow.base.parameters import Parameters, parameters_of
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.base.traceback import hide_internal_frames
@@ -55,6 +56,10 @@ COMPOSED_CALLS: dict[type[Exception], Hook[Callable[[str, tuple, dict[str, Any]]
     SparseOperandError: Hook("functions of sparse tensors", "oneflow.sparse.dispatch"),
     NestedOperandError: Hook("functions of nested tensors", "oneflow.nested.dispatch"),
 }
+# The result of a function that makes tensors, for another `layout=` than `strided`.
+MADE_IN_LAYOUT: Hook[Callable[[Callable[..., Any], Layout, tuple, dict[str, Any]], Any]] = Hook(
+    "tensors in layouts of sparse ones", "oneflow.sparse.layouts"
+)
 # Spellings of one argument in PyTorch, OneFlow and NumPy. A function accepts all aliases of the
 # names it declares.
 _KEYWORD_ALIASES: tuple[tuple[str, ...], ...] = (
@@ -74,7 +79,7 @@ _ADDED_KEYWORDS = {
     "layout": (None, "Any"),
     "pin_memory": (False, "bool"),
 }
-# PyTorch's of functions that make tensors; they change nothing.
+# PyTorch's of functions that make tensors.
 _CREATION_OPTIONS = ("layout", "pin_memory")
 # The aliases of an argument by each of them.
 _ALIASES_OF = {name: aliases for aliases in _KEYWORD_ALIASES for name in aliases}
@@ -228,7 +233,7 @@ def _accept_keyword_aliases(
     """
     parameters = parameters_of(body)
     variadic, parameter_names = parameters.variadic, parameters.names
-    keywords = frozenset(parameter_names) - {variadic}
+    keywords = frozenset(parameter_names) - {variadic, "layout"}
     rename = _rename_map(parameter_names, extra)
     takes_out = "out" in parameter_names
     writes_back = inplace and "inplace" not in parameter_names
@@ -237,14 +242,14 @@ def _accept_keyword_aliases(
     dtype_place = _place_of_dtype(body.__name__.removesuffix("_"), parameters, defaults)
     takes_reduction = "reduction" in parameter_names and "size_average" not in parameter_names
     options = _options_of_creation(parameter_names)
-    ignored = options if "name" in parameter_names else [*options, "name"]
+    ignored = _ignored_keywords(parameter_names, options)
     put = functools.partial(put_out, fills=fills_out, is_creation=_is_creation(parameter_names))
     flags, first_flag = flags_of(body, parameters.positional, rename, writes_back)
     has_flags = bool(flags.keywords)
 
     @functools.wraps(body)
     def public(*args: Any, **kwargs: Any) -> Any:
-        out = None
+        out = layout = None
         if job_bodies and (earlier := earlier_meaning(public, args, kwargs)):
             return earlier(*args, **kwargs)
         if has_flags and (kwargs or len(args) > first_flag):
@@ -252,9 +257,10 @@ def _accept_keyword_aliases(
         try:
             if keywords.issuperset(kwargs):
                 return body(*args, **kwargs)
+            layout = {key: kwargs.pop(key, None) for key in ignored}.get("layout")
+            if layout not in (None, Layout.strided):
+                return MADE_IN_LAYOUT.value(public, layout, args, kwargs)
             out = None if takes_out else kwargs.pop("out", None)
-            for keyword in ignored:
-                kwargs.pop(keyword, None)
             _rename_arguments(kwargs, rename, public.__name__, takes_reduction)
             if isinstance(out, Tensor) and len(args) <= dtype_place:
                 kwargs["dtype"] = _dtype_of_out(out, args, kwargs, first, public.__name__)
@@ -264,8 +270,7 @@ def _accept_keyword_aliases(
             result = body(*args, **kwargs)
             return result if out is None else put(out, result, public.__name__)
         except Exception as error:
-            all_keywords = kwargs if out is None else {**kwargs, "out": out}
-            result = _result_after_error(error, public, args, all_keywords)
+            result = _result_after_error(error, public, args, kwargs, out=out, layout=layout)
             if result is not NotImplemented:
                 return result
             _make_clear(error, public, body, args, kwargs)
@@ -295,8 +300,17 @@ def _rename_arguments(
     rename_keywords(kwargs, rename, name)
 
 
-def _result_after_error(error: Exception, public: Callable, args: tuple, kwargs: dict) -> Any:
+def _ignored_keywords(parameter_names: Sequence[str], options: Sequence[str]) -> list[str]:
+    """The keywords that a function takes and that its body does not get."""
+    names = [*options, "layout"] if "layout" in parameter_names else [*options]
+    return names if "name" in parameter_names else [*names, "name"]
+
+
+def _result_after_error(
+    error: Exception, public: Callable, args: tuple, kwargs: dict, **taken: Any
+) -> Any:
     """The result of a call that a function itself does not take; NotImplemented if nothing does."""
+    kwargs = kwargs | {key: value for key, value in taken.items() if value is not None}
     name = public.__name__
     if isinstance(error, ComposedOperandError):
         return COMPOSED_CALLS[type(error)].value(name, args, kwargs)

@@ -81,7 +81,9 @@ def sparse_coo_tensor(
     values = as_tensor(values, dtype=dtype, device=device)
     if values.ndim == 0:
         values = values.reshape(1)
-    index = as_tensor(indices, device=values.device).long()
+    # On the same memory, and with shapes of their own, which the arguments may change.
+    values = values if values.requires_grad else values.detach()
+    index = as_tensor(indices, device=values.device).long().detach()
     if index.ndim != 2 or index.shape[1] != values.shape[0]:
         raise RuntimeError(
             "`indices` must have a column for each of the `values`, got shapes"
@@ -95,6 +97,29 @@ def sparse_coo_tensor(
     if check_invariants:
         check(result._parts)
     return result.requires_grad_() if requires_grad else result
+
+
+def without_values(
+    layout: Layout, size: Sequence[int], dense_dim: int, dtype: DType, device: Device
+) -> SparseTensor:
+    """A tensor that stores nothing, and is 0 everywhere.
+
+    Raises:
+        NotImplementedError: the layout is not written, or a compressed one of other than matrices.
+    """
+    sparse_dim = len(size) - dense_dim
+    if layout is Layout.sparse_coo:
+        index = (zeros(sparse_dim, 0, dtype=int64, device=device),)
+    elif layout in _COMPRESSED and sparse_dim == 2:
+        starts = zeros(size[layout is Layout.sparse_csc] + 1, dtype=int64, device=device)
+        index = starts, zeros(0, dtype=int64, device=device)
+    else:
+        raise NotImplementedError(
+            f"tensors of layout {layout} with {sparse_dim} sparse dimensions cannot be made; "
+            "`sparse_coo` takes any number, `sparse_csr` and `sparse_csc` take matrices"
+        )
+    values = zeros(0, *size[sparse_dim:], dtype=dtype, device=device)
+    return sparse(Parts(layout, index, values, Size(size), True))
 
 
 def _least_sizes(index: Tensor) -> list[int]:

@@ -19,8 +19,8 @@ _NAMES_OF_ZERO_ZERO = """
 _OF_ZERO_ZERO = frozenset(_NAMES_OF_ZERO_ZERO.split())
 _NEVER_IN_PLACE = {"conj", "isinf", "isnan", "positive"}
 _ALONG_DIMENSIONS = """
-    add any sub mul div pow zeros_like transpose t permute unsqueeze select index_select cat sum
-    softmax log_softmax
+    add any sub mul div norm pow new_empty new_zeros zeros_like transpose t permute unsqueeze select
+    index_select cat sum softmax log_softmax
 """
 # Methods that are those of the values.
 _CONVERSIONS = """
@@ -121,5 +121,6 @@ for _name in ("add", "sub", "mul", "div", *(_OF_ZERO_ZERO - _NEVER_IN_PLACE)):
     setattr(SparseTensor, f"{_name}_", _in_place(_name))
 for _name, _function in (("iadd", "add"), ("isub", "sub"), ("imul", "mul"), ("itruediv", "div")):
     setattr(SparseTensor, f"__{_name}__", _in_place(_function))
+setattr(SparseTensor, "zero_", _in_place("zeros_like"))  # noqa: B010
 setattr(SparseTensor, "T", property(operators.reversed_dimensions))  # noqa: B010
 setattr(SparseTensor, "__getitem__", operators.get_item)  # noqa: B010

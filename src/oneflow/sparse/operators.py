@@ -17,7 +17,7 @@ from oneflow.functional.creation.factory_functions import arange, zeros
 from oneflow.functional.index.search import nonzero, searchsorted, unique
 from oneflow.functional.shape.concat import cat as cat_dense
 from oneflow.functional.shape.rearrange import repeat_interleave
-from oneflow.sparse.creation import sparse_mask, to_dense
+from oneflow.sparse.creation import sparse_mask, to_dense, without_values
 from oneflow.sparse.tensor import (
     SparseTensor,
     added_at,
@@ -115,6 +115,33 @@ def pow(input: Any, exponent: Any) -> Tensor:
     return on_values(lambda x: x.pow(exponent), input)
 
 
+def new_zeros(
+    input: SparseTensor,
+    *size: Any,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+) -> Tensor:
+    """Return a tensor of another shape, and of the same layout, that stores nothing."""
+    shape = zeros(*size, device="meta").shape
+    options = {"dtype": dtype or input.dtype, "device": device or input.device}
+    layout = input.layout if layout is None else layout
+    if layout is Layout.strided:
+        return zeros(*shape, requires_grad=requires_grad, **options)
+    result = without_values(layout, shape, 0, **options)
+    return result.requires_grad_() if requires_grad else result
+
+
+new_empty = new_zeros
+
+
+def norm(input: SparseTensor, p: Any = "fro") -> Tensor:
+    """Return the norm of all elements, of which those that are not stored are 0."""
+    coalesced = input.coalesce() if input.is_sparse else input
+    return coalesced._values().norm(p)
+
+
 def any(input: SparseTensor) -> Tensor:
     """Return whether one element is not 0."""
     return input.coalesce().values().any() if input.is_sparse else input.values().any()
@@ -128,19 +155,20 @@ def zeros_like(
     sbp: SbpLike | None = None,
     requires_grad: bool = False,
     memory_format: Any = None,
-) -> SparseTensor:
-    """Return a tensor of the same shape and layout that stores nothing.
+    layout: Layout | None = None,
+) -> Tensor:
+    """Return a tensor of the same shape and layout that stores nothing; a `layout` may be given.
 
     Raises:
-        SparseOperandError: the layout is a compressed one, or the tensor would be global.
+        SparseOperandError: the tensor would be global.
     """
-    _check_coordinates("zeros_like", input)
     if placement is not None or sbp is not None:
         raise refuse("zeros_like", "sparse tensors are local")
-    place = input.device if device is None else device
-    values = input._values()[:0].detach().to(place, dtype or input.dtype)
-    index = input._indices()[:, :0].to(place)
-    result = of_coordinates(index, values, input.shape, True)
+    options = {"dtype": dtype or input.dtype, "device": device or input.device}
+    layout = input.layout if layout is None else layout
+    if layout is Layout.strided:
+        return zeros(input.shape, requires_grad=requires_grad, **options)
+    result = without_values(layout, input.shape, input.dense_dim(), **options)
     return result.requires_grad_() if requires_grad else result
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn, SupportsIndex
 
@@ -99,6 +99,19 @@ class SparseTensor(ComposedTensor):
         """
         self._check(Layout.sparse_coo, "is_coalesced")
         return self._parts.coalesced
+
+    def numpy(self, *, force: bool = False) -> NoReturn:
+        """Refuse to make one array of positions and values.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError(
+            f"a tensor of layout {self.layout} is no array; `to_dense().numpy()` has all elements"
+        )
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[place] for place in range(len(self)))
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -8,6 +8,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, float64, get_default_dtype
+from oneflow.base.layout import Layout
 from oneflow.base.parameters import parameters_of
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import SbpLike
@@ -36,11 +37,13 @@ def make_window(
         length: number of elements.
         symmetric: whether the last element equals the first; else the one after it would.
         options: `dtype`, a float type, by default the default one; `device`, `placement` and `sbp`
-            for where it lives; `requires_grad`; and `layout` and `pin_memory`, which PyTorch has.
+            for where it lives; `requires_grad`; and, as in PyTorch, `layout`, which must be
+            `oneflow.strided`, and `pin_memory`.
 
     Raises:
         RuntimeError: a negative length, or no float type.
         TypeError: the length is no integer, or an option is unknown.
+        NotImplementedError: the layout is one of sparse tensors.
     """
     for option in options:
         if option not in _OPTIONS:
@@ -65,6 +68,8 @@ def _make_window(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
+    if layout not in (None, Layout.strided):
+        raise NotImplementedError(f"`{name}` makes tensors of layout strided, got {layout=}")
     dtype = checked_dtype(dtype, get_default_dtype())
     length = as_integer(length, "window_length")
     if length < 0:

@@ -211,7 +211,7 @@ def tril_indices(
     device: Device | str | None = None,
     layout: Any = None,
 ) -> Tensor:
-    """Row and column numbers of the lower triangle of a matrix; `layout` is accepted.
+    """Row and column numbers of the lower triangle of a matrix; `layout` is `oneflow.strided`.
 
     Example:
         >>> import oneflow as flow
@@ -231,7 +231,7 @@ def triu_indices(
     device: Device | str | None = None,
     layout: Any = None,
 ) -> Tensor:
-    """Row and column numbers of the upper triangle of a matrix; `layout` is accepted.
+    """Row and column numbers of the upper triangle of a matrix; `layout` is `oneflow.strided`.
 
     Example:
         >>> import oneflow as flow
