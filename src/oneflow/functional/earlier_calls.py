@@ -20,11 +20,11 @@ class _Earlier(NamedTuple):
 
     Attributes:
         function: what the name was then.
-        fits: of the arguments by the names that they had then: whether they are of that time.
+        matches: of the arguments by the names that they had then: whether they are of that time.
     """
 
     function: Callable[..., Any]
-    fits: Callable[[Mapping[str, Any]], bool]
+    matches: Callable[[Mapping[str, Any]], bool]
 
 
 _earlier: dict[Callable[..., Any], _Earlier] = {}
@@ -35,39 +35,39 @@ def _always(arguments: Mapping[str, Any]) -> bool:
 
 
 def earlier_meaning_of(
-    *today: Callable[..., Any], fits: Callable[[Mapping[str, Any]], bool] = _always
+    *functions: Callable[..., Any], matches: Callable[[Mapping[str, Any]], bool] = _always
 ) -> Callable[[_F], _F]:
-    """Decorator: in bodies of jobs, calls of `today` whose arguments fit mean this function.
+    """Decorator: in bodies of jobs, calls of `functions` whose arguments fit mean this function.
 
     Args:
-        today: functions or classes of `oneflow`.
-        fits: decides by the arguments under their earlier names, where both meanings would take
+        functions: functions or classes of `oneflow`.
+        matches: decides by the arguments under their earlier names, where both meanings would take
             them.
     """
 
     def register(function: _F) -> _F:
-        for name in today:
-            _earlier[name] = _Earlier(function, fits)
+        for name in functions:
+            _earlier[name] = _Earlier(function, matches)
         return function
 
     return register
 
 
 def earlier_meaning(
-    today: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    current: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Callable[..., Any] | None:
-    """The function that the caller's caller meant by `today` in job functions' time.
+    """The function that the caller's caller meant by `current` in job functions' time.
 
     None where it is what it is today: no job's body runs in this thread, or the arguments are
     today's. This package's own calls are today's as well, a name behind the arguments apart.
     """
     if not is_in_job_body():
         return None
-    unnamed = without_name(today, args)
-    earlier = _earlier.get(today)
-    if earlier is not None and not _is_own(sys._getframe(2)) and _fits(earlier, unnamed, kwargs):
+    unnamed = without_name(current, args)
+    earlier = _earlier.get(current)
+    if earlier is not None and not _is_own(sys._getframe(2)) and _matches(earlier, unnamed, kwargs):
         return functools.partial(_call_with, earlier.function, unnamed)
-    return None if unnamed is args else functools.partial(_call_with, today, unnamed)
+    return None if unnamed is args else functools.partial(_call_with, current, unnamed)
 
 
 def _call_with(function: Callable[..., Any], args: tuple[Any, ...], *_: Any, **kwargs: Any) -> Any:
@@ -80,10 +80,10 @@ def _is_own(frame: FrameType) -> bool:
     return frame.f_code.co_filename.startswith(PACKAGE)
 
 
-def _fits(earlier: _Earlier, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+def _matches(earlier: _Earlier, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     """True if an earlier function takes the arguments of a call."""
     try:
         arguments = inspect.signature(earlier.function).bind(*args, **kwargs).arguments
     except TypeError:
         return False
-    return earlier.fits(arguments)
+    return earlier.matches(arguments)

@@ -154,7 +154,7 @@ def register_public(path: str, public: Callable[..., Any]) -> None:
     note_place_of_name(path, public)
 
 
-def attach_todays(*functions: Callable[..., Any]) -> None:
+def attach_current(*functions: Callable[..., Any]) -> None:
     """Make functions methods that mean what they do today in the bodies of jobs, too.
 
     Raises:

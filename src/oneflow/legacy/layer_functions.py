@@ -32,7 +32,7 @@ def _takes_blobs(*names: str) -> Callable[[Mapping[str, Any]], bool]:
 _TAKES_PAIR = _takes_blobs("input", "target")
 
 
-@earlier_meaning_of(loss_modules.L1Loss, fits=_TAKES_PAIR)
+@earlier_meaning_of(loss_modules.L1Loss, matches=_TAKES_PAIR)
 def l1_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", name: str | None = None
 ) -> Tensor:
@@ -40,7 +40,7 @@ def l1_loss(
     return elementwise_loss.l1_loss(input, target, reduction=reduction)
 
 
-@earlier_meaning_of(loss_modules.MSELoss, fits=_TAKES_PAIR)
+@earlier_meaning_of(loss_modules.MSELoss, matches=_TAKES_PAIR)
 def mse_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", name: str | None = None
 ) -> Tensor:
@@ -48,7 +48,7 @@ def mse_loss(
     return elementwise_loss.mse_loss(input, target, reduction=reduction)
 
 
-@earlier_meaning_of(loss_modules.BCELoss, fits=_TAKES_PAIR)
+@earlier_meaning_of(loss_modules.BCELoss, matches=_TAKES_PAIR)
 def bce_loss(
     input: Tensor,
     target: Tensor,
@@ -60,7 +60,7 @@ def bce_loss(
     return elementwise_loss.binary_cross_entropy(input, target, weight, reduction=reduction)
 
 
-@earlier_meaning_of(loss_modules.BCEWithLogitsLoss, fits=_TAKES_PAIR)
+@earlier_meaning_of(loss_modules.BCEWithLogitsLoss, matches=_TAKES_PAIR)
 def bce_with_logits_loss(
     input: Tensor,
     target: Tensor,
@@ -75,7 +75,7 @@ def bce_with_logits_loss(
     )
 
 
-@earlier_meaning_of(loss_modules.KLDivLoss, fits=_TAKES_PAIR)
+@earlier_meaning_of(loss_modules.KLDivLoss, matches=_TAKES_PAIR)
 def kl_div_loss(
     input: Tensor,
     target: Tensor,
@@ -88,7 +88,7 @@ def kl_div_loss(
 
 
 @earlier_meaning_of(
-    margin_modules.MarginRankingLoss, fits=_takes_blobs("input1", "input2", "target")
+    margin_modules.MarginRankingLoss, matches=_takes_blobs("input1", "input2", "target")
 )
 def margin_ranking_loss(
     input1: Tensor,
@@ -103,7 +103,7 @@ def margin_ranking_loss(
 
 
 @earlier_meaning_of(
-    margin_modules.TripletMarginLoss, fits=_takes_blobs("anchor", "positive", "negative")
+    margin_modules.TripletMarginLoss, matches=_takes_blobs("anchor", "positive", "negative")
 )
 def triplet_margin_loss(
     anchor: Tensor,
@@ -122,13 +122,13 @@ def triplet_margin_loss(
     )
 
 
-@earlier_meaning_of(patch_modules.PixelShuffle, fits=_takes_blobs("input"))
+@earlier_meaning_of(patch_modules.PixelShuffle, matches=_takes_blobs("input"))
 def pixel_shuffle(input: Tensor, upscale_factor: int, name: str | None = None) -> Tensor:
     """Images whose channels became pixels: ``(N, C * r * r, H, W)`` to ``(N, C, H * r, W * r)``."""
     return patches.pixel_shuffle(input, upscale_factor)
 
 
-@earlier_meaning_of(normalization_modules.GroupNorm, fits=_takes_blobs("x"))
+@earlier_meaning_of(normalization_modules.GroupNorm, matches=_takes_blobs("x"))
 def group_norm(
     x: Tensor,
     num_groups: int = 32,
@@ -155,7 +155,7 @@ def group_norm(
     instancenorm.InstanceNorm1d,
     instancenorm.InstanceNorm2d,
     instancenorm.InstanceNorm3d,
-    fits=_takes_blobs("x"),
+    matches=_takes_blobs("x"),
 )
 def instance_norm(
     x: Tensor, eps: float = 1e-5, affine: bool = True, name: str | None = None

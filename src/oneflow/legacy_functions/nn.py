@@ -336,7 +336,7 @@ def moments(x: Tensor, axes: Sequence[int], keepdims: bool = False) -> tuple[Ten
 
 
 @earlier_meaning_of(
-    rearrange.tril, fits=lambda arguments: type(arguments.get("fill_value")) in (int, float)
+    rearrange.tril, matches=lambda arguments: type(arguments.get("fill_value")) in (int, float)
 )
 @function(method=False, namespace="nn")
 def tril(x: Tensor, diagonal: int = 0, fill_value: float = 0) -> Tensor:

@@ -49,7 +49,7 @@ def _has_shape(arguments: Mapping[str, Any]) -> bool:
     return isinstance(arguments["shape"], Sequence)
 
 
-@earlier_meaning_of(concats.cat, fits=_has_inputs)
+@earlier_meaning_of(concats.cat, matches=_has_inputs)
 @function(method=False, namespace=_NAMESPACE)
 def concat(
     inputs: Sequence[Tensor] | None = None,
@@ -87,7 +87,9 @@ def concat(
     return result
 
 
-@earlier_meaning_of(gathers.gather, fits=lambda arguments: isinstance(arguments["indices"], Tensor))
+@earlier_meaning_of(
+    gathers.gather, matches=lambda arguments: isinstance(arguments["indices"], Tensor)
+)
 @function(method=False, namespace=_NAMESPACE)
 def gather(
     params: Tensor,
@@ -129,7 +131,7 @@ def gather(
     return concats.stack(parts, 0)
 
 
-@earlier_meaning_of(padding.pad, fits=_has_pairs)
+@earlier_meaning_of(padding.pad, matches=_has_pairs)
 @function(method=False, namespace=_NAMESPACE)
 def pad(
     x: Tensor, paddings: Sequence[Sequence[int]], constant_value: float = 0, name: str | None = None
@@ -156,7 +158,7 @@ def pad(
     return padding.pad(x, widths, value=constant_value)
 
 
-@earlier_meaning_of(stack.slice_, fits=_has_bounds)
+@earlier_meaning_of(stack.slice_, matches=_has_bounds)
 @function(method=False, namespace=_NAMESPACE)
 def slice_(
     x: Tensor, begin: Sequence[int | None], size: Sequence[int | None], name: str | None = None
@@ -207,7 +209,7 @@ def _is_descending(direction: str) -> bool:
     return direction == "DESCENDING"
 
 
-@earlier_meaning_of(search.sort, fits=_has_direction)
+@earlier_meaning_of(search.sort, matches=_has_direction)
 @function(method=False, namespace=_NAMESPACE)
 def sort(
     input: Tensor, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
@@ -231,7 +233,7 @@ def sort(
     return search.sort(input, axis, _is_descending(direction))[0]
 
 
-@earlier_meaning_of(search.argsort, fits=_has_direction)
+@earlier_meaning_of(search.argsort, matches=_has_direction)
 @function(method=False, namespace=_NAMESPACE)
 def argsort(
     input: Tensor, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
@@ -296,7 +298,7 @@ def clamp(
 
 
 @earlier_meaning_of(
-    reshape.transpose, fits=lambda arguments: not isinstance(arguments.get("perm"), int)
+    reshape.transpose, matches=lambda arguments: not isinstance(arguments.get("perm"), int)
 )
 @function(method=False, namespace=_NAMESPACE)
 def transpose(
@@ -326,7 +328,7 @@ def transpose(
     return result.conj() if conjugate else result
 
 
-@earlier_meaning_of(factory_functions.ones, fits=_has_shape)
+@earlier_meaning_of(factory_functions.ones, matches=_has_shape)
 @function(method=False, namespace=_NAMESPACE)
 def ones(shape: Sequence[int], dtype: DType | None = None, name: str | None = None) -> Tensor:
     """Ones of `shape`, float32 unless `dtype` says otherwise.
@@ -339,7 +341,7 @@ def ones(shape: Sequence[int], dtype: DType | None = None, name: str | None = No
     return factory_functions.ones(shape, dtype=dtype)
 
 
-@earlier_meaning_of(factory_functions.zeros, fits=_has_shape)
+@earlier_meaning_of(factory_functions.zeros, matches=_has_shape)
 @function(method=False, namespace=_NAMESPACE)
 def zeros(shape: Sequence[int], dtype: DType | None = None, name: str | None = None) -> Tensor:
     """Zeros of `shape`, float32 unless `dtype` says otherwise.
@@ -383,7 +385,7 @@ def _has_slope(arguments: Mapping[str, Any]) -> bool:
     return type(arguments.get("beta")) in (int, float)
 
 
-@earlier_meaning_of(activation.silu, fits=_has_slope)
+@earlier_meaning_of(activation.silu, matches=_has_slope)
 def swish(x: Tensor, beta: float = 1.0, name: str | None = None) -> Tensor:
     """``x * sigmoid(beta * x)``, what `oneflow.nn.swish` is in the bodies of jobs."""
     return x * activation.sigmoid(x * beta)

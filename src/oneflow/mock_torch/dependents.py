@@ -122,15 +122,15 @@ def modules_on_pytorch(packages: AbstractSet[str], is_pytorch: Callable[[Any], b
         if package_of(name) in packages
     ]
     selected: set[str] = set()
-    homes: dict[str, set[str]] = {}
+    users: dict[str, set[str]] = {}
     for name, module in modules:
         for value in list(getattr(module, "__dict__", {}).values()):
-            homes.setdefault(package_of(home_of(value)), set()).add(package_of(name))
+            users.setdefault(package_of(home_of(value)), set()).add(package_of(name))
             if is_pytorch(value):
                 selected.add(package_of(name))
     pending = list(selected)
     while pending:
-        new = homes.get(pending.pop(), set()) - selected
+        new = users.get(pending.pop(), set()) - selected
         selected |= new
         pending += new
     return [

@@ -161,8 +161,8 @@ def _public_names() -> dict[Any, tuple[str, str]]:
             if member not in of_module or name == member.__qualname__:
                 of_module[member] = module, name
         names = {**of_module, **names}
-    for module, further in _ADDITIONAL.items():
-        for name in further.split():
+    for module, members in _ADDITIONAL.items():
+        for name in members.split():
             names.setdefault(object_named(module, name), (module, name))
     return names
 

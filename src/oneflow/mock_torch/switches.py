@@ -46,11 +46,11 @@ class _Switch:
     _enabled: bool
 
     def __init__(self) -> None:
-        with self._undone_by_errors():
+        with self._rollback_on_error():
             self._change(sys._getframe(1).f_globals)
 
     @contextlib.contextmanager
-    def _undone_by_errors(self) -> Iterator[None]:
+    def _rollback_on_error(self) -> Iterator[None]:
         """Take the change back if the code of a package that is imported raises an error."""
         try:
             yield
@@ -139,7 +139,7 @@ class enable(_Switch):
         self._options = IMPORTER.lazy, IMPORTER.verbose
         self._exchanged: dict[str, ModuleType | None] = {}
         IMPORTER.choose(lazy, verbose)
-        with self._undone_by_errors():
+        with self._rollback_on_error():
             self._change(sys._getframe(1).f_globals)
             _exchange(extra_dict or {} if self._enabled else {}, self._exchanged)
 

@@ -28,7 +28,7 @@ from oneflow.runtime.daemon_threads import end_daemon_threads
 
 # A rank may wait for one that is gone; those that are there have ended their scripts by now.
 _SECONDS_FOR_OTHER_RANKS = 10.0
-_SECONDS_BETWEEN_LOOKS = 0.01
+_POLL_INTERVAL = 0.01
 
 
 def wait_at_exit() -> None:
@@ -53,7 +53,7 @@ def _wait_for(array: Any, limit: float) -> None:
         if limit == math.inf:
             array.block_until_ready()
         while not array.is_ready() and time.monotonic() < limit:
-            time.sleep(_SECONDS_BETWEEN_LOOKS)
+            time.sleep(_POLL_INTERVAL)
 
 
 def _results_of_this_thread() -> Iterator[Any]:

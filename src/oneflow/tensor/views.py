@@ -322,10 +322,10 @@ def unwrap(tensor: Handle) -> Value:
     if family is None or tensor._seen == family.storage.version:
         return tensor._value
     with MEMORY_LOCK:
-        return _reread(tensor, family)
+        return _reload(tensor, family)
 
 
-def _reread(tensor: Handle, family: Family) -> Value:
+def _reload(tensor: Handle, family: Family) -> Value:
     """The current value of a tensor whose memory was written to."""
     value = family.current()
     if tensor._chain:

@@ -12,7 +12,7 @@ from oneflow.base.dtype import DType, bool_, float32, int32, int64, uint64
 from oneflow.base.shape import as_integer, wrap_dim
 from oneflow.functional import return_types
 from oneflow.functional.derivatives import raise_without_derivative
-from oneflow.functional.registry import attach_todays, function
+from oneflow.functional.registry import attach_current, function
 from oneflow.primitives.operators import sort as p, statistics
 from oneflow.primitives.operators.elementwise import where as choose
 from oneflow.tensor.call import call
@@ -100,7 +100,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     return sort(input, dim, descending)[1]
 
 
-attach_todays(sort, argsort)
+attach_current(sort, argsort)
 
 
 @function()

@@ -55,7 +55,7 @@ class _Order:
         self._last = last_position(b, count)
         self._dtype = like.ref.dtype
 
-    def partners(self, step: Formula) -> tuple[Formula, Formula, Formula]:
+    def neighbors(self, step: Formula) -> tuple[Formula, Formula, Formula]:
         """Return 1 for the left and -1 for the right of a pair, whom each meets, and who is alone.
 
         Args:
@@ -63,11 +63,11 @@ class _Order:
         """
         b, place = self._place.b, self._place
         side = 1 - 2 * (place + step).apply("Mod", 2)
-        partner = place + side
-        is_single = (partner < 0) | (partner > self._last)
+        neighbor = place + side
+        is_single = (neighbor < 0) | (neighbor > self._last)
         return (
             Formula(b, b.cast(side.ref, self._dtype)),
-            is_single.where(place, partner),
+            is_single.where(place, neighbor),
             is_single,
         )
 
@@ -78,11 +78,11 @@ def _rotate(x: Formula, rows: Dim, order: _Order, step: Formula) -> tuple[Formul
     Hestenes (1958). Only the first `rows` rows count; the others follow. The second result is the
     largest cosine of an angle between two that met.
     """
-    side, partner, is_single = order.partners(step)
-    other = x.at(partner, -1)
+    side, neighbor, is_single = order.neighbors(step)
+    other = x.at(neighbor, -1)
     p, q = x.part(0, rows, -2), other.part(0, rows, -2)
     product, square = ((p * factor).reduced("ReduceSum", -2) for factor in (q, p))
-    square_other = square.at(partner, -1)
+    square_other = square.at(neighbor, -1)
     # Columns that are nothing but rounding errors of the others are let alone.
     tiny = (1e-3 * float(np.finfo(x.ref.dtype).eps)) ** 2
     is_orthogonal = is_single | product.equals(0) | (square < tiny) | (square_other < tiny)

@@ -126,7 +126,9 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Tensor]:
     own = _with_error(state, bucket.index(), bucket.buffer())
     bucket.set_buffer(own)
     gradients = bucket.gradients()
-    places = [place for place, gradient in enumerate(gradients) if _is_worth_it(state, gradient)]
+    places = [
+        place for place, gradient in enumerate(gradients) if _should_compress(state, gradient)
+    ]
     matrices = [gradients[place].flatten(1) for place in places]
     means = dict(zip(places, _approximate(state, bucket.index(), matrices), strict=True))
     others = {place: gradients[place] for place in range(len(gradients)) if place not in means}
@@ -180,7 +182,7 @@ def _finish(state: PowerSGDState, bucket: GradBucket, own: Tensor, mean: Tensor)
     return future
 
 
-def _is_worth_it(state: PowerSGDState, gradient: Tensor) -> bool:
+def _should_compress(state: PowerSGDState, gradient: Tensor) -> bool:
     """Return whether the factors of a gradient are small beside it."""
     if gradient.ndim < 2:
         return False
