@@ -250,3 +250,40 @@ def test_forward_mode_needs_no_backward():
     assert flow.autograd.gradcheck(Sum.apply, (2, x, y), **options)
     with pytest.raises(RuntimeError, match="input 1 in forward mode differs"):
         flow.autograd.gradcheck(Sum.apply, (3, x, y), **options)
+
+
+def _matrix(lib, layout):
+    x = lib.tensor([[0.5, 0.0], [-1.5, 2.0]], dtype=lib.float64)
+    return x.to_sparse(layout=getattr(lib, layout)).requires_grad_()
+
+
+SPARSE = {
+    "product": lambda lib, x: x @ lib.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=lib.float64),
+    "sine, sparse": lambda lib, x: x.sin(),
+    "dense": lambda lib, x: x.to_dense() ** 2,
+}
+
+
+@pytest.mark.filterwarnings("ignore:Sparse")
+@pytest.mark.parametrize("check", ["gradcheck", "gradgradcheck"])
+@pytest.mark.parametrize("name", SPARSE)
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+def test_stored_values_of_sparse_tensors_are_checked(layout, name, check):
+    def function(x):
+        return SPARSE[name](flow, x)
+
+    assert getattr(flow.autograd, check)(function, (_matrix(flow, layout),))
+
+
+def test_a_wrong_gradient_of_stored_values_is_found():
+    x = _matrix(flow, "sparse_coo")
+    wrong = _wrong(flow, 2)
+    with pytest.raises(RuntimeError, match="input 0 in backward mode differs"):
+        flow.autograd.gradcheck(lambda x: wrong(x.values()), (x.coalesce(),))
+    assert flow.autograd.gradcheck(lambda x: _wrong(flow, 1)(x.values()), (x.coalesce(),))
+
+
+def test_the_components_of_nested_tensors_are_checked():
+    parts = [flow.rand(2, 3, dtype=flow.float64), flow.rand(1, 3, dtype=flow.float64)]
+    x = flow.nested.nested_tensor(parts).requires_grad_()
+    assert flow.autograd.gradcheck(lambda x: x.sin() * 2, (x,))

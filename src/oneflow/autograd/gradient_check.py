@@ -14,6 +14,7 @@ from oneflow.base.dtype import complex128, float64
 from oneflow.differentiation.grad_mode import enable_grad
 from oneflow.functional.random.creation import randn
 from oneflow.random.generator import Generator
+from oneflow.tensor.composed import composed_form, elements_of, in_form
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
@@ -69,6 +70,24 @@ def _numerical(
                     point.data = before
             slopes[index] += (ends[0] - ends[1]) / (2 * eps) * unit
     return slopes
+
+
+def _of_elements(func: Callable[..., Any], inputs: tuple) -> tuple[Callable[..., Any], tuple]:
+    """A function of the values that sparse and nested inputs store, which returns such, and these.
+
+    Elements that a sparse tensor does not store are not moved.
+    """
+    forms = [composed_form(value) for value in inputs]
+    values = tuple(
+        value if form is None else elements_of(value).detach().requires_grad_(value.requires_grad)
+        for value, form in zip(inputs, forms, strict=True)
+    )
+
+    def of_elements(*moved: Any) -> Any:
+        outputs = func(*map(in_form, forms, moved))
+        return tuple(map(elements_of, _tuple(outputs, "outputs of the function", "gradcheck")))
+
+    return of_elements, values
 
 
 def _random(like: Tensor, requires_grad: bool = False) -> Tensor:
@@ -194,7 +213,7 @@ def gradcheck(
     Args:
         func: takes tensors, returns one tensor or a tuple.
         inputs: one tensor or a tuple; those that require grad are checked. They should be float64
-            or complex128.
+            or complex128. Of sparse and nested tensors the values that they store are.
         eps: step of the difference.
         atol: absolute tolerance.
         rtol: relative tolerance.
@@ -228,7 +247,7 @@ def gradcheck(
     modes = [mode for mode, is_checked in checks.items() if is_checked]
     if not modes:
         raise AssertionError("gradcheck: `check_forward_ad` or `check_backward_ad` must be true")
-    wrong = _difference(func, as_tuple, eps, (atol, rtol), nondet_tol, modes)
+    wrong = _difference(*_of_elements(func, as_tuple), eps, (atol, rtol), nondet_tol, modes)
     if wrong is not None and raise_exception:
         raise GradcheckError(wrong)
     return wrong is None
@@ -261,7 +280,9 @@ def gradgradcheck(
         >>> flow.autograd.gradgradcheck(lambda x: x * x * x, x)
         True
     """
-    as_tuple = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
+    func, as_tuple = _of_elements(
+        func, tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
+    )
     if grad_outputs is None:
         weights = tuple(_random(output, requires_grad=True) for output in _tracked(func(*as_tuple)))
     else:
