@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -262,3 +263,17 @@ def test_iteration_membership_and_lists() -> None:
         iter(flow.tensor(1))
     with pytest.raises(TypeError):
         del x[0]
+
+
+def test_indices_like_one_another_hold_no_tensor() -> None:
+    """An index is taken apart once; what is remembered of it has none of its tensors."""
+    x = flow.arange(24).reshape(2, 3, 4)
+    expected = np.arange(24).reshape(2, 3, 4)
+    for places in ([0, 2], [1, 1], [-1, 0]):
+        index = flow.tensor(places)
+        np.testing.assert_array_equal(x[1, :, index].numpy(), expected[1][:, places])
+        np.testing.assert_array_equal(x[:, index, 1:].numpy(), expected[:, places, 1:])
+        np.testing.assert_array_equal(x[..., index].numpy(), expected[..., places])
+        reference = weakref.ref(index)
+        del index
+        assert reference() is None

@@ -48,6 +48,8 @@ _MASK_OF_INTEGERS = (
     "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
 )
 _BOUNDS = frozenset({int, type(None)})
+# Stands for any tensor of positions in an index that is taken apart once.
+_POSITIONS: Any = object()
 _INDEX_DTYPES = (dt.int64, dt.int32, dt.int16, dt.int8)
 
 
@@ -101,6 +103,9 @@ class _Parser:
             self._slice(entry)
         elif isinstance(entry, Tensor) and not (entry.ndim == 0 and entry.dtype in _INDEX_DTYPES):
             self._advanced(entry)
+        elif entry is _POSITIONS:
+            self.indices.append((len(self.layout), entry))
+            self._keep(1)
         elif isinstance(entry, bool):
             self._advanced(import_array(entry, None, self.device))
         else:
@@ -198,9 +203,9 @@ def parse(tensor: Tensor, index: Any) -> ParsedIndex:
         IndexError: a position that does not exist, too many entries, or a mask of another shape.
         TypeError: text, or a slice with bounds that are no integers.
     """
-    basic = _basic_index(tensor, index)
-    if basic is not None:
-        return basic
+    plain = _plain_index(tensor, index)
+    if plain is not None:
+        return plain
     spec = tensor.spec
     try:
         entries = entries_of(index)
@@ -217,26 +222,44 @@ def parse(tensor: Tensor, index: Any) -> ParsedIndex:
         ) from None
 
 
-def _basic_index(tensor: Tensor, index: Any) -> ParsedIndex | None:
-    """An index of numbers, slices, None and Ellipsis taken apart; None if it has other entries."""
-    shape = tensor._value.spec.shape
+def _plain_index(tensor: Tensor, index: Any) -> ParsedIndex | None:
+    """An index taken apart as others like it; None if it cannot be.
+
+    It has numbers, slices, None, Ellipsis, and tensors of positions on the tensor's device.
+    """
+    spec = tensor._value.spec
+    shape, device = spec.shape, spec.device
     if not shape:
         return None
-    entries = []
+    entries: list[Any] = []
+    positions = []
     for entry in index if type(index) is tuple else (index,):
         if type(entry) is slice:
             entry = entry.start, entry.stop, entry.step
             if not _BOUNDS.issuperset(map(type, entry)):
                 return None
+        elif isinstance(entry, Tensor):
+            spec = entry._value.spec
+            if not spec.shape or spec.dtype not in _INDEX_DTYPES or spec.device is not device:
+                return None
+            positions.append(entry)
+            entry = _POSITIONS
         elif type(entry) is not int and entry is not None and entry is not Ellipsis:
             return None
         entries.append(entry)
-    return _known_index(shape, tuple(entries))
+    known = _known_index(shape, tuple(entries))
+    if not positions:
+        return known
+    dims = [dim for dim, _ in known.indices]
+    return ParsedIndex(known.view_calls, known.shape, list(zip(dims, positions, strict=True)))
 
 
 @functools.lru_cache(maxsize=1 << 12)
 def _known_index(shape: tuple[int, ...], entries: tuple) -> ParsedIndex:
-    """An index of a tensor of this shape taken apart; slices are given as tuples."""
+    """An index of a tensor of this shape taken apart.
+
+    Slices are given as tuples, and tensors of positions as `_POSITIONS`.
+    """
     index = tuple([slice(*entry) if type(entry) is tuple else entry for entry in entries])
     parsed_index = _Parser(shape, None, index).parsed_index()
     parsed_index.view_calls.is_kept = True
@@ -453,6 +476,8 @@ def _broadcast_source(source: Value, shape: tuple[int, ...]) -> Value:
 
 def _common_shape(positions: list[Value]) -> tuple[int, ...]:
     shapes = [position.spec.shape for position in positions]
+    if len(shapes) == 1:
+        return shapes[0]
     try:
         return broadcast_shapes(*shapes)
     except RuntimeError:
