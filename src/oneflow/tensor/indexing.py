@@ -247,11 +247,11 @@ def _plain_index(tensor: Tensor, index: Any) -> ParsedIndex | None:
         elif type(entry) is not int and entry is not None and entry is not Ellipsis:
             return None
         entries.append(entry)
-    known = _known_index(shape, tuple(entries))
+    pattern = _known_index(shape, tuple(entries))
     if not positions:
-        return known
-    dims = [dim for dim, _ in known.indices]
-    return ParsedIndex(known.view_calls, known.shape, list(zip(dims, positions, strict=True)))
+        return pattern
+    dims = [dim for dim, _ in pattern.indices]
+    return ParsedIndex(pattern.view_calls, pattern.shape, list(zip(dims, positions, strict=True)))
 
 
 @functools.lru_cache(maxsize=1 << 12)
