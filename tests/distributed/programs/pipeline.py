@@ -32,8 +32,9 @@ class Training(nn.Graph):
         self.loss = nn.CrossEntropyLoss()
         self.config.set_gradient_accumulation_steps(BATCHES)
         parameters = list(net.parameters())
-        clipped = {"params": parameters, "clip_grad_max_norm": 0.5, "clip_grad_norm_type": 2.0}
-        self.add_optimizer(flow.optim.AdamW([clipped], lr=0.05))
+        clipped = {"params": parameters, "clip_grad_max_norm": 0.1, "clip_grad_norm_type": 2.0}
+        # Its steps show by how much gradients are scaled, which AdamW's would not.
+        self.add_optimizer(flow.optim.SGD([clipped], lr=0.5, momentum=0.9))
         for index, stage in enumerate(self.net.stages):
             stage.config.stage_id = index
 
