@@ -6,6 +6,7 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import PartitionSpec
 
 from benchmarks.jax_steps.step import Step, adamw
 
@@ -97,23 +98,52 @@ def cast(p, dtype):
     return p if dtype is None else jax.tree.map(lambda array: array.astype(dtype), p)
 
 
-def make_step(vocabulary=512, width=256, heads=4, layers=4, context=128, rate=0.1, dtype=None):
-    """A function that runs one step on tokens and targets and returns the loss."""
+def make_step(
+    vocabulary=512,
+    width=256,
+    heads=4,
+    layers=4,
+    context=128,
+    rate=0.1,
+    dtype=None,
+    sums_gradients=False,
+):
+    """A function that runs one step on tokens and targets and returns the loss.
+
+    Args:
+        dtype: what it computes in.
+        sums_gradients: chips add up gradients in the type of the parameters, whatever `dtype` is.
+    """
 
     def loss_of(p, key, tokens, targets):
         logits = _logits(cast(p, dtype), tokens, key, heads, rate)
         logits = jax.nn.log_softmax(logits.astype(jnp.float32))
         return -jnp.take_along_axis(logits, targets[..., None], axis=-1).mean()
 
-    return adamw_step(loss_of, _parameters(vocabulary, width, layers, context))
+    p = _parameters(vocabulary, width, layers, context)
+    return adamw_step(loss_of, p, _mean_over_chips if sums_gradients else jax.value_and_grad)
 
 
-def adamw_step(loss_of, p):
+def _mean_over_chips(loss_of):
+    """As `jax.value_and_grad`, with means over the chips that share the batch."""
+
+    def means(*args):
+        return jax.lax.pmean(jax.value_and_grad(loss_of)(*args), "chips")
+
+    def run(p, key, *batch):
+        specs = PartitionSpec(), PartitionSpec(), *[PartitionSpec("chips")] * len(batch)
+        shared = jax.shard_map(means, in_specs=specs, out_specs=PartitionSpec(), check_vma=False)
+        return shared(p, key, *batch)
+
+    return run
+
+
+def adamw_step(loss_of, p, value_and_grad=jax.value_and_grad):
     """A function that runs one step of AdamW on ``loss_of(p, key, *batch)``."""
 
     def update(p, first, second, count, key, *batch):
         key, used = jax.random.split(key)
-        loss, gradients = jax.value_and_grad(loss_of)(p, used, *batch)
+        loss, gradients = value_and_grad(loss_of)(p, used, *batch)
         return loss, *adamw(p, first, second, count, gradients), key
 
     compiled = jax.jit(update, donate_argnums=(0, 1, 2))

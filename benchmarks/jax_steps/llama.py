@@ -6,8 +6,28 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import PartitionSpec
 
 from benchmarks.jax_steps.gpt import adamw_step, cast
+
+# Of tensor parallelism: each chip has some of the heads, of the hidden features and of the words.
+_BY_OUTPUT, _BY_INPUT = PartitionSpec(None, "chips"), PartitionSpec("chips")
+SPLIT_WEIGHTS = {
+    **dict.fromkeys(("q", "k", "v", "gate", "up", "head"), _BY_OUTPUT),
+    **dict.fromkeys(("out", "down"), _BY_INPUT),
+}
+
+
+def split_weights(p):
+    """The `PartitionSpec` of each parameter of `p` in tensor parallelism."""
+    return jax.tree_util.tree_map_with_path(
+        lambda path, _: SPLIT_WEIGHTS.get(path[-1].key, PartitionSpec()), p
+    )
+
+
+def split_rows(p):
+    """The `PartitionSpec` of each parameter of `p` that is split over all chips (FSDP)."""
+    return jax.tree.map(lambda _: PartitionSpec("chips"), p)
 
 
 def _norm(x, weight):
@@ -21,7 +41,12 @@ def _rotated(x, cosines, sines):
     return x * cosines + jnp.concatenate([-second, first], axis=-1) * sines
 
 
-def _block(x, p, heads, groups):
+def _whole(x, is_gathered):
+    """Keys or values, of all positions on each chip if sequences are split."""
+    return jax.lax.with_sharding_constraint(x, PartitionSpec()) if is_gathered else x
+
+
+def _block(x, p, heads, groups, implementation, splits_sequences):
     batch, length, width = x.shape
     size = width // heads
     y = _norm(x, p["norm1"])
@@ -32,7 +57,11 @@ def _block(x, p, heads, groups):
     angles = jnp.concatenate([angles, angles], axis=-1)[:, None]
     cosines, sines = jnp.cos(angles).astype(x.dtype), jnp.sin(angles).astype(x.dtype)
     mixed = jax.nn.dot_product_attention(
-        _rotated(q, cosines, sines), _rotated(k, cosines, sines), v, is_causal=True
+        _rotated(q, cosines, sines),
+        _whole(_rotated(k, cosines, sines), splits_sequences),
+        _whole(v, splits_sequences),
+        is_causal=True,
+        implementation=implementation,
     )
     x = x + mixed.reshape(batch, length, width) @ p["out"]
     y = _norm(x, p["norm2"])
@@ -78,14 +107,22 @@ def build(
     groups=8,
     layers=16,
     dtype=None,
+    implementation=None,
+    splits_sequences=False,
 ):
-    """A function that runs one step and returns the loss."""
+    """A function that runs one step and returns the loss.
+
+    Args:
+        dtype: what it computes in.
+        implementation: of attention, as `jax.nn.dot_product_attention` has it.
+        splits_sequences: each chip has some of the positions, and gathers keys and values.
+    """
 
     def loss_of(p, _, tokens, targets):
         p = cast(p, dtype)
         x = p["tokens"][tokens]
         for block in p["blocks"]:
-            x = _block(x, block, heads, groups)
+            x = _block(x, block, heads, groups, implementation, splits_sequences)
         logits = jax.nn.log_softmax((_norm(x, p["norm"]) @ p["head"]).astype(jnp.float32))
         return -jnp.take_along_axis(logits, targets[..., None], axis=-1).mean()
 

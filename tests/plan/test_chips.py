@@ -11,6 +11,7 @@ from oneflow.compiler import topologies
 from oneflow.plan import chip_named, chip_names, command, plan_graph, planning, register_chip
 from oneflow.plan.command import main
 from oneflow.plan.hlo_account import account_of
+from oneflow.plan.xla import collectives_in
 from oneflow.primitives.cost.time_model import boxing_seconds
 
 H100 = chip_named("h100")
@@ -148,6 +149,36 @@ def test_kernels_and_bytes_of_a_compiled_program():
     assert account.kernels == 1 + 1 + 5
     assert account.bytes == (2 * row + 4) + 2 * row + 5 * 2 * row
     assert account.asynchronous == 1
+
+
+COLLECTIVE = """\
+ENTRY %main (p: {operand}) -> {result} {{
+  %p = {operand} parameter(0)
+  ROOT %collective = {type} {opcode}(%p), replica_groups={{{{0,1}}}}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "operand", "result", "started"),
+    [
+        ("all-reduce", 64, 64, "f32[64]{0}"),
+        ("all-gather", 32, 64, "(f32[32]{0}, f32[64]{0})"),
+        ("reduce-scatter", 64, 32, "((f32[64]{0:T(256)}), f32[32]{0})"),
+        ("all-to-all", 64, 64, "((f32[64]{0}), f32[64]{0})"),
+        ("collective-permute", 64, 64, "(f32[64]{0}, f32[64]{0}, u32[], u32[])"),
+    ],
+)
+def test_asynchronous_collectives_send_what_others_send(kind, operand, result, started):
+    types = {"operand": f"f32[{operand}]{{0}}", "result": f"f32[{result}]{{0}}"}
+    text = COLLECTIVE.format(**types, type=types["result"], opcode=kind)
+    begun = COLLECTIVE.format(**types, type=started, opcode=f"{kind}-start")
+    (total,), (asynchronous,) = collectives_in(text), collectives_in(begun)
+    counters = 8 if kind == "collective-permute" else 0
+    assert total.sent == {"all-reduce": 256}.get(kind, 128)
+    assert asynchronous.sent == pytest.approx(total.sent, abs=counters)
+    assert account_of(text).bytes == 4 * (operand + result)
+    assert account_of(begun).bytes == pytest.approx(account_of(text).bytes, abs=counters)
 
 
 @pytest.mark.parametrize("name", ["h100", "v5e"])

@@ -27,12 +27,15 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = (
     "sdpa", "sdpa_gqa", "sdpa_full", "key_padding", "written_block", "padded_attention",
     "dropout", "cross_entropy", "experts", "lstm", "wide_deep", "vit", "resnet50", "bert", "llama",
-    "gpt2", "gpt2_dropout",
+    "gpt2", "gpt2_dropout", "gpt2_float32_sums", "llama_zero1", "llama_zero3", "llama_tensor",
+    "llama_sequence",
 )  # fmt: skip
 CHIPS = ("h100", "v5e")
 # XLA's compiler for GPUs finds no tiles for this one's products, neither for ours nor for JAX's.
 FAILING = (("vit", "h100"),)
-SHARED: tuple[tuple[str, str], ...] = (("gpt2", "h100:8"), ("resnet50", "h100:8"))
+# Those that several chips compute together, and no single one.
+DISTRIBUTED = ("gpt2_float32_sums", "llama_zero1", "llama_zero3", "llama_tensor", "llama_sequence")
+SHARED = tuple((name, "h100:8") for name in ("gpt2", "resnet50", *DISTRIBUTED))
 # The name of the operators, of which each is compiled by itself and compared with nothing.
 ROWS = "rows"
 
@@ -75,7 +78,7 @@ def _wanted(options: argparse.Namespace) -> Iterator[tuple[str, str]]:
         yield from ((name, chip) for name in names for chip in options.chips)
         return
     programs = ((name, chip) for name in names for chip in CHIPS)
-    yield from (job for job in programs if job not in FAILING)
+    yield from (job for job in programs if job not in FAILING and job[0] not in DISTRIBUTED)
     yield from (job for job in SHARED if job[0] in names)
 
 

@@ -14,7 +14,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, PartitionSpec
 from tools.chips.workloads import WORKLOADS, Workload
 
 import oneflow as flow
@@ -77,7 +77,9 @@ def lowered_ours(workload: Workload, chip_name: str, count: int) -> Any:
     chip = chip_named(chip_name)
     with planning():
         placement = flow.placement(chip.type, list(range(count)))
-        graph, arguments = workload.graph(placement, flow.sbp.split(0))
+        dim = workload.batch_dim
+        batch = flow.sbp.broadcast if dim is None else flow.sbp.split(dim)
+        graph, arguments = workload.graph(placement, batch)
         step = plan_step(graph, arguments, {})
     with compiling_for(chip, count), planning():
         return step.executable().lowered()
@@ -87,17 +89,25 @@ def lowered_jax(workload: Workload, chip_name: str, count: int) -> Any:
     """JAX's program, lowered for `count` chips that share the batch."""
     chip = chip_named(chip_name)
     function, state, batch = workload.jax(chip.type)
-    with compiling_for(chip, count) as devices:
-        mesh = Mesh(np.array(devices), ("batch",))
+    with compiling_for(chip, count) as devices, jax.set_mesh(Mesh(np.array(devices), ("chips",))):
 
-        def abstract(tree: Any, *split: str) -> Any:
-            sharding = NamedSharding(mesh, PartitionSpec(*split))
-            return jax.tree.map(
-                lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding), tree
+        def abstract(x: Any, spec: PartitionSpec) -> Any:
+            return jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=spec)
+
+        dim = workload.batch_dim
+        split = PartitionSpec() if dim is None else PartitionSpec(*(None,) * dim, "chips")
+        if workload.layout is None:
+            layout = jax.tree.map(lambda _: PartitionSpec(), state)
+        else:
+            # The new state lies as the old one, in whose place it is.
+            layout = workload.layout(state)
+            function = jax.jit(
+                function.__wrapped__,
+                donate_argnums=(0, 1, 2),
+                out_shardings=(PartitionSpec(), *layout),
             )
-
-        split = ("batch",) if workload.trains else ()
-        return function.lower(*abstract(state), *abstract(batch, *split))
+        batch = jax.tree.map(lambda x: abstract(x, split), batch)
+        return function.lower(*jax.tree.map(abstract, state, layout), *batch)
 
 
 def main(name: str, chip: str, which: str) -> None:

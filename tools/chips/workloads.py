@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from benchmarks.jax_steps.step import Step, sgd_step
 from benchmarks.jax_steps.vision import MODELS
 from benchmarks.models import gpt, llama, lstm, resnet50 as our_resnet50, vision, wide_deep
 from benchmarks.models.training import Training
+from jax.sharding import PartitionSpec
 
 import oneflow as flow
 import oneflow.nn.functional as F
@@ -38,12 +39,15 @@ class Workload:
     Attributes:
         graph: from a placement and the SBP of a batch to a graph and its arguments.
         jax: from a device type to a jitted function, its state and its batch, both abstract.
-        trains: it is a training step, whose batch may be split over chips.
+        batch_dim: the dimension of the batch that is split over chips; None: each has all of it.
+        layout: from JAX's state to the `PartitionSpec` of each array before and after the step;
+            None: each chip has all of it.
     """
 
     graph: Callable[[Any, Any], tuple[Any, tuple]]
     jax: Callable[[str], tuple[Any, tuple, tuple]]
-    trains: bool = True
+    batch_dim: int | None = 0
+    layout: Callable[[tuple], tuple] | None = None
 
 
 class Function(nn.Graph):
@@ -67,12 +71,14 @@ class Function(nn.Graph):
 class TrainingGraph(nn.Graph):
     """A training step."""
 
-    def __init__(self, training: Training, half: bool) -> None:
+    def __init__(self, training: Training, half: bool, zero: int) -> None:
         super().__init__()
         self.model, self.loss_of = training.model, training.loss_of
         self.add_optimizer(training.optimizer)
         if half:
             self.config.enable_amp(True, dtype=flow.bfloat16)
+        if zero:
+            self.config.enable_zero(stage=zero, shard_min_size=1)
 
     def build(self, *args: Any) -> Any:
         """The loss, after the step."""
@@ -104,24 +110,45 @@ def _jax_gradients(function: Callable, count: int) -> Any:
     return jax.jit(run)
 
 
-def _training(build: Callable, jax_step: Callable, half: bool = True) -> Workload:
-    """A training step of `benchmarks`: `build(make_step=...)` is ours, `jax_step()` JAX's."""
+def _training(
+    build: Callable,
+    jax_step: Callable,
+    half: bool = True,
+    zero: int = 0,
+    splits: Mapping[str, int] | None = None,
+    **options: Any,
+) -> Workload:
+    """A training step of `benchmarks`.
+
+    Args:
+        build: `build(make_step=...)` is ours.
+        jax_step: `jax_step()` is JAX's.
+        half: ours computes under autocast.
+        zero: the stage of ZeRO.
+        splits: the dimension of each of our parameters that is split over chips, by the end of
+            its name.
+        options: of the `Workload`.
+    """
 
     def graph(placement: Any, split: Any) -> tuple[Any, tuple]:
         training = build(flow, make_step=lambda training: training)
         training.model.to_global(placement, flow.sbp.broadcast)
+        for name, parameter in training.model.named_parameters():
+            for end, dim in (splits or {}).items():
+                if name.endswith(end):
+                    parameter.data = parameter.data.to_global(sbp=flow.sbp.split(dim))
         inputs = tuple(
             tensor.to_global(placement, flow.sbp.broadcast).to_global(sbp=split)
             for tensor in training.inputs
         )
-        return TrainingGraph(training, half), inputs
+        return TrainingGraph(training, half, zero), inputs
 
     def in_jax(type: str) -> tuple[Any, tuple, tuple]:
         step = jax_step()
         kept: Step = step.func
         return kept.compiled, tuple(kept.state), step.args
 
-    return Workload(graph, in_jax)
+    return Workload(graph, in_jax, **options)
 
 
 def _attention(
@@ -146,7 +173,7 @@ def _attention(
         run = functools.partial(jax.nn.dot_product_attention, is_causal=causal, implementation=kind)
         return _jax_gradients(lambda q, k, v: run(q, k, v), 3), (), (q, k, k)
 
-    return Workload(graph, in_jax, trains=False)
+    return Workload(graph, in_jax, batch_dim=None)
 
 
 def _key_padding(batch: int = 8, length: int = 1024, heads: int = 12) -> Workload:
@@ -172,7 +199,7 @@ def _key_padding(batch: int = 8, length: int = 1024, heads: int = 12) -> Workloa
         mask = _abstract(*seen, dtype=jnp.bool_)
         return _jax_gradients(run, 3), (), (*(_abstract(*shape) for _ in range(3)), mask)
 
-    return Workload(graph, in_jax, trains=False)
+    return Workload(graph, in_jax, batch_dim=None)
 
 
 def _written_block(batch: int = 8, length: int = 1024, width: int = 768) -> Workload:
@@ -209,7 +236,7 @@ def _written_block(batch: int = 8, length: int = 1024, width: int = 768) -> Work
         p = jax_gpt.block_parameters(width)
         return _jax_gradients(run, 2), (), (x, jax.tree.map(lambda w: _abstract(*w.shape), p))
 
-    return Workload(graph, in_jax, trains=False)
+    return Workload(graph, in_jax, batch_dim=None)
 
 
 def _padded_attention(batch: int = 8, length: int = 1024, heads: int = 12) -> Workload:
@@ -236,7 +263,7 @@ def _padded_attention(batch: int = 8, length: int = 1024, heads: int = 12) -> Wo
         masks = (_abstract(*mask, dtype=jnp.bool_) for mask in (seen, padding))
         return _jax_gradients(plain, 3), (), (*(_abstract(*shape) for _ in range(3)), *masks)
 
-    return Workload(graph, in_jax, trains=False)
+    return Workload(graph, in_jax, batch_dim=None)
 
 
 def _dropout(rows: int = 8192, columns: int = 4096) -> Workload:
@@ -251,7 +278,7 @@ def _dropout(rows: int = 8192, columns: int = 4096) -> Workload:
         key = jax.eval_shape(lambda: jax.random.key(0))
         return _jax_gradients(drop, 1), (), (_abstract(rows, columns), key)
 
-    return Workload(graph, in_jax, trains=False)
+    return Workload(graph, in_jax, batch_dim=None)
 
 
 def _cross_entropy(rows: int = 4096, classes: int = 50304) -> Workload:
@@ -267,7 +294,7 @@ def _cross_entropy(rows: int = 4096, classes: int = 50304) -> Workload:
         labels = _abstract(rows, dtype=jnp.int32)
         return _jax_gradients(loss, 1), (), (_abstract(rows, classes), labels)
 
-    return Workload(graph, in_jax, trains=False)
+    return Workload(graph, in_jax, batch_dim=None)
 
 
 def _bert(torch: Any, make_step: Callable, batch: int = 32, length: int = 128) -> Any:
@@ -297,11 +324,13 @@ def _jax_bert(batch: int = 32, length: int = 128) -> Any:
     return functools.partial(sgd_step(loss_of, maker.parameters), tokens)
 
 
-def _gpt(rate: float) -> Workload:
+def _gpt(rate: float, **jax_options: Any) -> Workload:
     sizes = {"vocabulary": 50304, "width": 768, "heads": 12, "layers": 2, "context": 1024}
     return _training(
         functools.partial(gpt.build, batch=8, dropout=rate, **sizes),
-        functools.partial(jax_gpt.build, batch=8, rate=rate, dtype=jnp.bfloat16, **sizes),
+        functools.partial(
+            jax_gpt.build, batch=8, rate=rate, dtype=jnp.bfloat16, **sizes, **jax_options
+        ),
     )
 
 
@@ -327,20 +356,54 @@ def _experts(tokens: int = 8192, width: int = 1024, hidden: int = 4096) -> Workl
         ends = _abstract(count, dtype=jnp.int32)
         return _jax_gradients(experts, 3), (), (*(_abstract(*shape) for shape in shapes), ends)
 
-    return Workload(graph, in_jax, trains=False)
+    return Workload(graph, in_jax, batch_dim=None)
 
 
-def _llama() -> Workload:
-    sizes = {
-        "batch": 1, "context": 4096, "vocabulary": 32000, "width": 1024, "hidden": 4096,
-        "heads": 16, "groups": 4, "layers": 2,
-    }  # fmt: skip
+def _llama(
+    sizes: Mapping[str, int],
+    implementation: str | None = None,
+    gathers: bool = False,
+    **options: Any,
+) -> Workload:
     return _training(
         functools.partial(llama.build, **sizes),
-        functools.partial(jax_llama.build, dtype=jnp.bfloat16, **sizes),
+        functools.partial(
+            jax_llama.build,
+            dtype=jnp.bfloat16,
+            implementation=implementation,
+            splits_sequences=gathers,
+            **sizes,
+        ),
+        **options,
     )
 
 
+def _layout(parameters: Callable, moments: Callable) -> Callable[[tuple], tuple]:
+    """The layout of AdamW's state: parameters, two moments, and what else it has."""
+
+    def layout(state: tuple) -> tuple:
+        p, first, second, *rest = state
+        whole = jax.tree.map(lambda _: PartitionSpec(), rest)
+        return parameters(p), moments(first), moments(second), *whole
+
+    return layout
+
+
+def _whole(p: Any) -> Any:
+    return jax.tree.map(lambda _: PartitionSpec(), p)
+
+
+_LLAMA = {
+    "batch": 1, "context": 4096, "vocabulary": 32000, "width": 1024, "hidden": 4096,
+    "heads": 16, "groups": 4, "layers": 2,
+}  # fmt: skip
+# Of which chips share the batch, and heads are as many as eight chips can split.
+_SHARED_LLAMA = {**_LLAMA, "batch": 8, "context": 1024, "groups": 8}
+_SPLITS = {
+    **dict.fromkeys([f".{name}.weight" for name in ("q", "k", "v", "gate", "up")], 0),
+    **dict.fromkeys([".out.weight", ".down.weight"], 1),
+    f"{_LLAMA['layers'] + 2}.weight": 0,
+}
 _CLICKS = {"batch": 4096, "rows": 20000}
 _VIT = "vit_tiny_patch16_224"
 WORKLOADS = {
@@ -368,7 +431,25 @@ WORKLOADS = {
         functools.partial(resnet50.build, batch=64, dtype=jnp.bfloat16),
     ),
     "bert": _training(_bert, _jax_bert),
-    "llama": _llama(),
+    "llama": _llama(_LLAMA),
+    "llama_zero1": _llama(
+        _SHARED_LLAMA, "cudnn", zero=1, layout=_layout(_whole, jax_llama.split_rows)
+    ),
+    "llama_zero3": _llama(
+        _SHARED_LLAMA,
+        "cudnn",
+        zero=3,
+        layout=_layout(jax_llama.split_rows, jax_llama.split_rows),
+    ),
+    "llama_tensor": _llama(
+        _SHARED_LLAMA,
+        "cudnn",
+        splits=_SPLITS,
+        batch_dim=None,
+        layout=_layout(jax_llama.split_weights, jax_llama.split_weights),
+    ),
+    "llama_sequence": _llama(_LLAMA, gathers=True, batch_dim=1, layout=_layout(_whole, _whole)),
     "gpt2": _gpt(0.0),
     "gpt2_dropout": _gpt(0.1),
+    "gpt2_float32_sums": _gpt(0.0, sums_gradients=True),
 }

@@ -3,16 +3,27 @@
 XLA writes a new parameter over the old one only if it can tell that all users of the old one come
 before. The gradient of a layer's input reads the weight, but the weight's own gradient does not
 depend on it, so that XLA would copy every weight at the start of a step. Here the two gradients are
-tied to each other. Only for programs that are compiled as a whole, on the CPU.
+tied to each other. Only for programs that are compiled as a whole.
+
+TPUs fuse the product that is the weight's gradient with the update, and the elementwise operations
+behind the gradient of the input with its product: tied to each other, both would be stored. There
+the weight's gradient reads its operand when the next operand of a product on the way of the input's
+gradient is computed, which is stored in any case. A tied weight would be copied for the barrier.
+XLA fuses casts of a weight with what reads them, which so reads it.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from oneflow.passes.program_builder import ProgramBuilder
+from oneflow.primitives.cost.operation_cost import operation_cost, product_flops
+from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators.elementwise import cast
 from oneflow.primitives.operators.materialize import optimization_barrier
+from oneflow.primitives.traits import Kind
 from oneflow.program.ir import Program
 
 # Smaller parameters are cheaper to copy than to keep apart.
@@ -20,55 +31,222 @@ _MIN_ELEMENTS = 1 << 14
 
 
 def order_updates(program: Program) -> Program:
-    """Return the program with gradients tied to the other users of their parameters."""
-    ties = _ties(program)
-    if not ties:
+    """Return the program with updates of parameters behind the other users of them."""
+    updates = list(_updates(program))
+    if not updates:
         return program
-    builder = ProgramBuilder(program)
-    for index, instruction in enumerate(program.instructions):
-        builder.copy(instruction)
-        for numbers in ties.get(index, ()):
+    uses = _Uses(program)
+    gradients, delays = _gradient_ties(uses, updates), _delays(uses, updates)
+    if not gradients and not delays:
+        return program
+    builder = _DelayingBuilder(program, delays)
+    for index in range(len(program.instructions)):
+        builder.add(index)
+        for numbers in gradients.get(index, ()):
             builder.replace(numbers, optimization_barrier, numbers)
     return builder.program()
 
 
-def _ties(program: Program) -> dict[int, list[list[int]]]:
-    """Map instructions to the lists of values to tie together behind them, the gradient first."""
-    updates = list(_updates(program))
-    if not updates:
-        return {}
-    producer: dict[int, int] = {}
-    users: dict[int, list[int]] = defaultdict(list)
-    # For each instruction, a bit for every instruction that runs before it in any order.
-    before: list[int] = []
-    for index, instruction in enumerate(program.instructions):
-        bits = 1 << index
-        for number in set(instruction.operands):
-            users[number].append(index)
-            if number in producer:
-                bits |= before[producer[number]]
-        before.append(bits)
-        producer.update(dict.fromkeys(instruction.results, index))
-    ties: dict[int, list[list[int]]] = defaultdict(list)
-    for update, parameter, gradient in updates:
-        if gradient not in producer:
-            continue
-        ancestors = before[producer[gradient]]
-        others = [r for r in users[parameter] if r != update and not ancestors >> r & 1]
-        if others and others[-1] < update:
-            numbers = [gradient, *(program.instructions[r].results[0] for r in others)]
-            ties[max(producer[number] for number in numbers)].append(numbers)
-    return ties
+@dataclass(frozen=True)
+class _Delay:
+    """A gradient's product that waits for an operand of another product.
+
+    Attributes:
+        product: the instruction that is the gradient of a weight.
+        operand: of it, which it reads later.
+        following: the product whose operand it waits for.
+        awaited: that operand.
+    """
+
+    product: int
+    operand: int
+    following: int
+    awaited: int
 
 
-def _updates(program: Program) -> Iterator[tuple[int, int, int]]:
+class _DelayingBuilder(ProgramBuilder):
+    """A builder that puts gradients' products behind the products that they wait for."""
+
+    def __init__(self, old: Program, delays: list[_Delay]) -> None:
+        super().__init__(old)
+        self._delays = {delay.product: delay for delay in delays}
+        self._followed: dict[int, list[_Delay]] = defaultdict(list)
+        for delay in delays:
+            self._followed[delay.following].append(delay)
+        # Instructions that wait, and the number of the operand to read in place of an old one.
+        self._waiting: list[int] = []
+        self._tied: dict[int, int] = {}
+
+    def add(self, index: int) -> None:
+        """Append an instruction, or keep it until what it waits for is there."""
+        if not self._is_ready(index):
+            self._waiting.append(index)
+        elif index in self._delays:
+            self._copy_reading(index, {self._delays[index].operand: self._tied[index]})
+        elif index in self._followed:
+            self._copy_reading(index, self._tie(self._followed[index]))
+            waiting, self._waiting = self._waiting, []
+            for later in waiting:
+                self.add(later)
+        else:
+            self.copy(self.old.instructions[index])
+
+    def _is_ready(self, index: int) -> bool:
+        if index in self._delays and index not in self._tied:
+            return False
+        return all(number in self.new for number in self.old.instructions[index].operands)
+
+    def _tie(self, delays: list[_Delay]) -> dict[int, int]:
+        """Tie what the delays wait for to their operands; return what the former are now."""
+        awaited = {delay.awaited for delay in delays}
+        numbers = [*awaited, *(delay.operand for delay in delays)]
+        tied = self.apply(optimization_barrier, [self.new[number] for number in numbers])
+        products = (delay.product for delay in delays)
+        self._tied.update(zip(products, tied[len(awaited) :], strict=True))
+        return dict(zip(awaited, tied, strict=False))
+
+    def _copy_reading(self, index: int, tied: dict[int, int]) -> None:
+        """Copy an instruction that reads tied values; what else reads them may be fused."""
+        untied = {number: self.new[number] for number in tied}
+        self.new.update(tied)
+        self.copy(self.old.instructions[index])
+        self.new.update(untied)
+
+
+class _Uses:
+    """Who computes and who reads the values of a program.
+
+    Attributes:
+        program: the program.
+        producer: the instruction that computes a value.
+        users: the instructions that read it.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.producer: dict[int, int] = {}
+        self.users: dict[int, list[int]] = defaultdict(list)
+        # For each instruction, a bit for every instruction that runs before it in any order.
+        self._before: list[int] = []
+        for index, instruction in enumerate(program.instructions):
+            bits = 1 << index
+            for number in set(instruction.operands):
+                self.users[number].append(index)
+                if number in self.producer:
+                    bits |= self._before[self.producer[number]]
+            self._before.append(bits)
+            self.producer.update(dict.fromkeys(instruction.results, index))
+
+    def is_before(self, index: int, other: int) -> bool:
+        """Return true if an instruction is another one, or runs before it in any order."""
+        return bool(self._before[other] >> index & 1)
+
+    def apart_from(self, number: int, update: int, gradient: int) -> list[int]:
+        """The other instructions that read a value, and that its gradient does not depend on."""
+        ancestors = self._before[self.producer[gradient]]
+        return [user for user in self.users[number] if user != update and not ancestors >> user & 1]
+
+
+_Update = tuple[int, int, int]
+
+
+def _updates(program: Program) -> Iterator[_Update]:
     """Index, parameter and gradient of each update of a large parameter."""
+    computed = {number for instruction in program.instructions for number in instruction.results}
     for index, instruction in enumerate(program.instructions):
         operation = instruction.operation
         update = operation.primitive.traits.update
-        if update is None or update.gradients is None or operation.device.type != "cpu":
+        # For GPUs XLA copies no weights: their updates are kernels of their own, at the end.
+        if update is None or update.gradients is None or operation.device.type == "cuda":
             continue
         for parameter, gradient in update.gradients(operation):
             is_large = operation.in_specs[parameter].numel >= _MIN_ELEMENTS
-            if is_large and instruction.operands[parameter] < len(program.inputs):
-                yield index, instruction.operands[parameter], instruction.operands[gradient]
+            numbers = instruction.operands[parameter], instruction.operands[gradient]
+            if is_large and numbers[0] < len(program.inputs) and numbers[1] in computed:
+                yield index, *numbers
+
+
+def _gradient_ties(uses: _Uses, updates: list[_Update]) -> dict[int, list[list[int]]]:
+    """Map instructions to the lists of values to tie together behind them, the gradient first."""
+    ties: dict[int, list[list[int]]] = defaultdict(list)
+    instructions = uses.program.instructions
+    for update, parameter, gradient in updates:
+        if instructions[update].operation.device.type != "cpu":
+            continue
+        others = uses.apart_from(parameter, update, gradient)
+        if others and others[-1] < update:
+            numbers = [gradient, *(instructions[other].results[0] for other in others)]
+            ties[max(uses.producer[number] for number in numbers)].append(numbers)
+    return ties
+
+
+def _delays(uses: _Uses, updates: list[_Update]) -> list[_Delay]:
+    """The products that are gradients and wait for those that read the weight."""
+    delays: list[_Delay] = []
+    instructions = uses.program.instructions
+    for update, parameter, gradient in updates:
+        if instructions[update].operation.device.type != "tpu":
+            continue
+        product = _product_behind(uses, gradient)
+        if product is None:
+            continue
+        read = [parameter]
+        for user in uses.users[parameter]:
+            if instructions[user].operation.primitive is cast:
+                read += instructions[user].results
+        others = {
+            other
+            for number in read
+            for other in uses.apart_from(number, update, gradient)
+            if instructions[other].operation.primitive is not cast
+        }
+        if len(others) != 1:
+            continue
+        (other,) = others
+        shared = set(instructions[other].operands).intersection(instructions[product].operands)
+        following = _following_product(uses, other)
+        if shared and following is not None:
+            delays.append(_Delay(product, min(shared), *following))
+    followed = {delay.following for delay in delays}
+    return [
+        delay
+        for delay in delays
+        if not any(uses.is_before(delay.product, product) for product in followed)
+    ]
+
+
+def _product_behind(uses: _Uses, gradient: int) -> int | None:
+    """The product whose result is a gradient, cast or exchanged."""
+    while gradient in uses.producer:
+        index = uses.producer[gradient]
+        instruction = uses.program.instructions[index]
+        primitive = instruction.operation.primitive
+        if primitive.traits.kind is not Kind.BOXING and primitive is not cast:
+            return index if _is_product(instruction.operation) else None
+        (gradient,) = instruction.operands
+    return None
+
+
+def _following_product(uses: _Uses, index: int) -> tuple[int, int] | None:
+    """The first product behind an instruction and what XLA fuses with it, and its operand."""
+    instructions = uses.program.instructions
+    values = set(instructions[index].results)
+    for user in range(index + 1, len(instructions)):
+        instruction = instructions[user]
+        read = values.intersection(instruction.operands)
+        if read and _is_product(instruction.operation):
+            return user, min(read)
+        if read and _is_fused(instruction.operation):
+            values.update(instruction.results)
+    return None
+
+
+def _is_product(operation: Operation) -> bool:
+    """Return true for what reads its operands from memory, for products."""
+    kind = operation.primitive.traits.kind
+    return kind in (Kind.COMPUTATION, Kind.CONVOLUTION) and product_flops(operation) > 0
+
+
+def _is_fused(operation: Operation) -> bool:
+    """Return true if XLA fuses the operation with the product whose result it reads."""
+    return operation.primitive.elementwise or operation_cost(operation).is_permutation

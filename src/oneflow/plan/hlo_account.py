@@ -7,10 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from oneflow.plan.hlo_flops import flops_of_kernel
-from oneflow.plan.hlo_instruction import HloInstruction, arrays_of, computations_of
+from oneflow.plan.hlo_instruction import (
+    COLLECTIVES,
+    HloInstruction,
+    arrays_of,
+    computations_of,
+    memory_bytes_of,
+    result_shapes,
+)
 
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
-COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all", "collective-permute")
 # Instructions that read and write nothing.
 _FREE = frozenset(
     (
@@ -130,7 +136,8 @@ def _accessed(
         return 2 * operands[1].nbytes
     body = computations.get(instruction.called[0]) if instruction.called else None
     if instruction.opcode != "fusion" or body is None:
-        return instruction.nbytes + sum(operand.nbytes for operand in operands)
+        results = memory_bytes_of(result_shapes(instruction.opcode, instruction.shapes))
+        return results + sum(operand.nbytes for operand in operands)
     parameters = _parameters(body)
     read = sum(
         min(operand.nbytes, _read(parameters.get(number), body, operand.nbytes))

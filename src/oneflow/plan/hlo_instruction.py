@@ -6,6 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
+COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all", "collective-permute")
 _SHAPE = re.compile(r"\b([a-z]+\d*)(?:e\dm\d\w*)?\[([\d,]*)\](\{[^}]*\})?")
 # The layout of an array in the memory of a TPU's core, with its tiles before.
 _NEAR = re.compile(r"T\(.*S\(1\)")
@@ -53,6 +54,28 @@ def shapes_of(shapes: str) -> list[tuple[int, ...]]:
 def bytes_of(shapes: str) -> int:
     """The bytes of the arrays in the text of a type, which may be a tuple."""
     return sum(_sizes(shapes))
+
+
+def result_shapes(opcode: str, shapes: str) -> str:
+    """The type of an instruction's results.
+
+    The start of an asynchronous collective has operands first in its type, and results behind them;
+    of all-reduce it has results alone.
+
+    Args:
+        opcode: of the instruction.
+        shapes: its type; a tuple's without the parentheses around it.
+    """
+    kind, started, _ = opcode.partition("-start")
+    if not started or kind not in COLLECTIVES or kind == "all-reduce":
+        return shapes
+    depth = 0
+    for place, character in enumerate(shapes):
+        depth += character in "([{"
+        depth -= character in ")]}"
+        if character == "," and depth == 0:
+            return shapes[place + 1 :]
+    raise ValueError(f"the type of `{opcode}` has no results: {shapes}")
 
 
 def memory_bytes_of(shapes: str) -> int:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from oneflow.base.device import platform_devices
 from oneflow.compiler.lower import Executable
 from oneflow.compiler.topologies import compiling_for
-from oneflow.plan.hlo_account import COLLECTIVES, ProgramAccount, account_of
-from oneflow.plan.hlo_instruction import bytes_of
+from oneflow.plan.hlo_account import ProgramAccount, account_of
+from oneflow.plan.hlo_instruction import COLLECTIVES, bytes_of, result_shapes
 from oneflow.plan.step_program import StepProgram
 from oneflow.plan.sums import CollectiveTotal
 from oneflow.primitives.cost.chips import Chip
@@ -21,7 +21,7 @@ from oneflow.runtime.planning_mode import planning
 
 # XLA's CPU client drives no more devices than this.
 MAX_DEVICES = 2048
-_COLLECTIVE = re.compile(rf" = (.*?) ({'|'.join(COLLECTIVES)})(?:-start)?\((.*)$")
+_COLLECTIVE = re.compile(rf" = (.*?) (({'|'.join(COLLECTIVES)})(?:-start)?)\((.*)$")
 _MESH = re.compile(r"replica_groups=mesh\[([^\]]*)\]\s*\{([^}]*)\}")
 _GROUPS = re.compile(r"replica_groups=(?:\{\{([\d,]*)\}|\[(\d+),(\d+)\])")
 
@@ -79,9 +79,9 @@ def collectives_in(hlo: str) -> Iterator[CollectiveTotal]:
         match = _COLLECTIVE.search(line)
         if match is None:
             continue
-        result, kind, rest = match.groups()
+        shapes, opcode, kind, rest = match.groups()
         group = _group_size(rest)
-        result_bytes = bytes_of(result)
+        result_bytes = bytes_of(result_shapes(opcode, shapes.removeprefix("(").removesuffix(")")))
         if kind == "all-reduce":
             input_bytes, wire_bytes = result_bytes, 2 * result_bytes * (group - 1) / group
         elif kind == "all-gather":
