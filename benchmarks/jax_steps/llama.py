@@ -10,7 +10,7 @@ from jax.sharding import PartitionSpec
 
 from benchmarks.jax_steps.gpt import adamw_step, cast
 
-# Of tensor parallelism: each chip has some of the heads, of the hidden features and of the words.
+# Tensor parallelism: each chip has some of the heads, of the hidden features and of the words.
 _BY_OUTPUT, _BY_INPUT = PartitionSpec(None, "chips"), PartitionSpec("chips")
 SPLIT_WEIGHTS = {
     **dict.fromkeys(("q", "k", "v", "gate", "up", "head"), _BY_OUTPUT),

@@ -1,5 +1,6 @@
 """Updates unpack numbers once, and compute nothing that no option asks for."""
 
+import functools
 from collections import Counter
 
 import jax
@@ -35,12 +36,18 @@ def update_of(row, count, **options):
 
 
 @in_x64
-def steps_of(operation):
-    """The number of times that each primitive of JAX is in an update."""
+def traced_update(operation, implementation):
+    """The steps of an implementation of an update."""
     operands = [jax.ShapeDtypeStruct(s.shape, s.dtype.numpy) for s in operation.in_specs]
     with jax.disable_jit():
-        jaxpr = jax.make_jaxpr(lambda *arrays: operation.evaluate(*arrays))(*operands)
-    return Counter(equation.primitive.name for equation in jaxpr.eqns)
+        update = functools.partial(implementation, **operation.attributes)
+        return jax.make_jaxpr(update)(*operands).jaxpr
+
+
+def steps_of(operation):
+    """The number of times that each primitive of JAX is in an update."""
+    program = traced_update(operation, operation.primitive.implementation("cpu"))
+    return Counter(equation.primitive.name for equation in program.eqns)
 
 
 @pytest.mark.parametrize("row", [*ROWS, *OWN_ROWS], ids=lambda row: row.label)
@@ -50,6 +57,19 @@ def test_numbers_are_unpacked_once(row):
     one, three = steps_of(update_of(row, 1)), steps_of(update_of(row, 3))
     assert three["mul"] > one["mul"]
     assert [three[name] for name in UNPACKING] == [one[name] for name in UNPACKING]
+
+
+@pytest.mark.parametrize("row", [*ROWS, *OWN_ROWS], ids=lambda row: row.label)
+def test_gradients_lie_as_parameters_on_gpus(row):
+    operation = update_of(row, 2)
+    program = traced_update(operation, operation.primitive.implementation("cuda"))
+    laid = [step for step in program.eqns if step.primitive.name == "layout_constraint"]
+    pairs = operation.primitive.traits.update.gradients(operation)
+    assert [step.invars[0] for step in laid] == [program.invars[place] for _, place in pairs]
+    assert {step.params["layout"].major_to_minor for step in laid} == {(0, 1)}
+    others = Counter(step.primitive.name for step in program.eqns)
+    del others["layout_constraint"]
+    assert others == steps_of(operation)
 
 
 def test_plain_gradient_descent_is_a_product_and_a_difference():

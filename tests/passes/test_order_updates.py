@@ -85,7 +85,7 @@ def planned_step(device_type, count, monkeypatch):
 
 
 def values_of(program):
-    """What each output is computed from, without barriers."""
+    """The computation of each output, without barriers."""
     values = {number: str(number) for number in range(len(program.inputs) + len(program.scalars))}
     for instruction in program.instructions:
         read = [values[number] for number in instruction.operands]

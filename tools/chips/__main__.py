@@ -33,7 +33,7 @@ NAMES = (
 CHIPS = ("h100", "v5e")
 # XLA's compiler for GPUs finds no tiles for this one's products, neither for ours nor for JAX's.
 FAILING = (("vit", "h100"),)
-# Those that several chips compute together, and no single one.
+# Programs that several chips compute together, and no single one.
 DISTRIBUTED = ("gpt2_float32_sums", "llama_zero1", "llama_zero3", "llama_tensor", "llama_sequence")
 SHARED = tuple((name, "h100:8") for name in ("gpt2", "resnet50", *DISTRIBUTED))
 # The name of the operators, of which each is compiled by itself and compared with nothing.

@@ -397,7 +397,7 @@ _LLAMA = {
     "batch": 1, "context": 4096, "vocabulary": 32000, "width": 1024, "hidden": 4096,
     "heads": 16, "groups": 4, "layers": 2,
 }  # fmt: skip
-# Of which chips share the batch, and heads are as many as eight chips can split.
+# Chips share its batch, and its heads are as many as eight chips can split.
 _SHARED_LLAMA = {**_LLAMA, "batch": 8, "context": 1024, "groups": 8}
 _SPLITS = {
     **dict.fromkeys([f".{name}.weight" for name in ("q", "k", "v", "gate", "up")], 0),

@@ -3,13 +3,14 @@
 XLA:CPU fuses a value that several operations read into each of them, so that each computes it anew,
 with all that it was computed from. Where one reader needs it in memory anyway (a convolution, a
 matrix product), that is a waste: the others may as well read it.
-`optimization_barrier` orders values instead.
+`optimization_barrier` orders values instead, and `in_rows` says how an array lies in memory.
 """
 
 from __future__ import annotations
 
 import jax
 from jax import lax
+from jax.experimental.layout import Layout, with_layout_constraint
 from jax.experimental.xla_metadata import set_xla_metadata
 
 from oneflow.primitives.operation import Operation
@@ -36,6 +37,11 @@ def _separate_call(*xs):
 def materialize_array(x):
     """`x` computed once and stored, in the lowering of another primitive for the CPU."""
     return _separate_call(x)[0]
+
+
+def in_rows(x):
+    """`x` with its last dimension densest in memory, as programs take and return arrays."""
+    return with_layout_constraint(x, Layout(tuple(range(x.ndim)))) if x.ndim > 1 else x
 
 
 def _barrier_axes(operation: Operation) -> Axes:

@@ -22,6 +22,7 @@ from jax import lax
 
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.elementwise import cast
+from oneflow.primitives.operators.materialize import in_rows
 from oneflow.primitives.operators.shape import unbind
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.axes import Axes
@@ -124,7 +125,16 @@ def update_rule(
                 update=UpdateRule(_replaced_in_order),
             )
         update = UpdateRule(_replaced, _updated, of_rows, _parts)
-        return primitive(name, impl, axes=axes, update=update, **options)
+        created = primitive(name, impl, axes=axes, update=update, **options)
+
+        @created.lowering("cuda", traced=impl)
+        def impl_on_gpus(*operands: Any, states: int, **attributes: Any) -> tuple:
+            # XLA would let the update follow how the product that is a gradient lays its result,
+            # and copy the new parameter and states into the places of the old.
+            laid = [in_rows(x) if i % (states + 2) == 1 else x for i, x in enumerate(operands)]
+            return impl(*laid, states=states, **attributes)
+
+        return created
 
     return register
 
