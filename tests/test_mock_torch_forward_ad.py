@@ -222,3 +222,34 @@ def test_a_jvp_that_forgets_a_result_is_an_error():
 
     with pytest.raises(RuntimeError, match="1 tangents for 2 results"):
         t.func.jvp(Pair.apply, (t.ones(2),), (t.ones(2),))
+
+
+def test_tangents_in_inference_mode_are_refused():
+    t = mocked()
+    with (
+        t.inference_mode(),
+        t.autograd.forward_ad.dual_level(),
+        pytest.raises(RuntimeError, match=r"use `torch\.no_grad"),
+    ):
+        t.autograd.forward_ad.make_dual(t.ones(2), t.ones(2))
+    with t.no_grad(), t.autograd.forward_ad.dual_level():
+        dual = t.autograd.forward_ad.make_dual(t.tensor(3.0), t.tensor(1.0))
+        assert t.autograd.forward_ad.unpack_dual(dual * dual).tangent.item() == 6
+
+
+def test_backward_passes_run_whether_they_may_have_threads():
+    def program(t):
+        x = t.ones(2, requires_grad=True)
+        with t.autograd.set_multithreading_enabled(False):
+            (x * 2).sum().backward()
+
+        @t.autograd.set_multithreading_enabled(True)
+        def again():
+            (x * 3).sum().backward()
+
+        again()
+        t.autograd.set_multithreading_enabled(True)
+        return x.grad
+
+    found, expected = both(program)
+    assert difference(found, expected) is None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 from weakref import ref
 
+from oneflow.differentiation.grad_mode import is_inference_mode_enabled
 from oneflow.nn.utils.transforms import LinearMap, Variables
 from oneflow.tensor.tensor import Tensor
 
@@ -135,9 +136,15 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
     Raises:
         ValueError: one holds integers.
-        RuntimeError: outside of `dual_level`, or the tangent is of another shape or dtype.
+        RuntimeError: outside of `dual_level`, in inference mode, or the tangent is of another
+            shape or dtype.
     """
     _check_level(level, "create a dual Tensor for forward AD")
+    if is_inference_mode_enabled():
+        raise RuntimeError(
+            "make_dual: in inference mode nothing is recorded that tangents could be computed from;"
+            " use `torch.no_grad()` in its place"
+        )
     for name, operand in (("tensor", tensor), ("tangent", tangent)):
         if not (operand.is_floating_point() or operand.is_complex()):
             raise ValueError(
