@@ -43,9 +43,13 @@ def test_raw_reader_shuffles_blocks(arrays):
     assert sorted(found[:5]) == sorted(found[5:]) == list(range(5))
     assert found == epoch(1, 0)
     assert any(found != epoch(seed, 0) for seed in range(2, 5))
+
+    def most_ends(block):
+        orders = [epoch(seed, block)[:5] for seed in range(1, 6)]
+        return max(np.count_nonzero(np.diff(order) != 1) for order in orders)
+
     # Blocks of two rows stay together.
-    ends = np.flatnonzero(np.diff(epoch(1, 16)[:5]) != 1)
-    assert len(ends) <= 2
+    assert most_ends(16) <= 2 < most_ends(0)
 
 
 def test_raw_reader_divides_rows_among_devices(arrays):
