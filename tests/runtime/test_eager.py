@@ -10,6 +10,7 @@ import pytest
 
 import oneflow as flow
 from oneflow.program.evaluate import evaluate
+from oneflow.program.ir import program_from_key
 from oneflow.program.recorder import Recorder
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.tensor.views import unwrap
@@ -96,8 +97,15 @@ def test_immediate_mode_runs_every_operation_at_once():
     assert flow.eager.statistics().flushes["limit"] >= 2
 
 
-def test_values_nobody_holds_are_never_materialised():
-    x = flow.ones(8)
+def test_values_nobody_holds_are_never_materialised(monkeypatch):
+    held = []
+
+    def program_of(key, live, updated):
+        held.append(len(live))
+        return program_from_key(key, live, updated)
+
+    monkeypatch.setattr("oneflow.runtime.eager.program_from_key", program_of)
+    x = flow.ones(7, 11)
     x.numpy()
 
     def step(i):
@@ -109,6 +117,8 @@ def test_values_nobody_holds_are_never_materialised():
 
     for i in range(SETTINGS.hot_after + 2):
         step(i).item()
+    assert held
+    assert set(held) == {1}
     program = flow.eager.record(lambda v: (v * 2.0).exp().sum(), x)
     assert len(program.outputs) == 1
     assert len(program.instructions) == 3
