@@ -30,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.rivals import inference_step, measure, training_step
 from benchmarks.workloads import ACCELERATOR_WORKLOADS, WORKLOADS
+from oneflow.base.x64 import x64
 from oneflow.tensor.views import unwrap
 
 RIVALS = ("graph", "oneflow", "torch", "torch.compile", "jax.jit")
@@ -72,13 +73,15 @@ def call_overhead(rounds: int = 21, calls: int = 100) -> tuple[float, float]:
 
 def bare_calls(step, x) -> Callable:
     """Return a function that only calls the step's executable, keeping the state in a list."""
-    run = step.executable._run
-    state = [unwrap(tensor).array.copy() for tensor in step.binding.variables]
-    numbers = step.executable._vectors(step.numbers)
+    run = step.executable._compiled
+    argument = unwrap(x).read()
+    state = [unwrap(tensor).read().copy() for tensor in step.binding.variables]
+    numbers = step.executable._number_arguments(step.numbers) if step.numbers else ()
 
     def call():
         nonlocal state
-        *state, loss = run(unwrap(x).array, *state, *numbers)
+        with x64():
+            *state, loss = run(argument, *state, *numbers)
         return loss
 
     return call
