@@ -28,12 +28,13 @@ from oneflow.program.update_number import UpdateNumber
 from oneflow.program.value import INFERENCE, Value
 from oneflow.runtime.eager import current, recorder_for, reference_counts
 from oneflow.runtime.eager_settings import SETTINGS
+from oneflow.runtime.small_programs import SMALL_PROGRAMS
 
 # The operations by primitive, specs and types of the operands, and attributes.
 _operations: dict[tuple[Any, ...], Operation] = {}
 find_operation = _operations.get
-# Tables of callers that have operations by shorter keys; emptied before unused ones are evicted.
-OPERATION_TABLES: list[dict[Any, Any]] = []
+# Tables that have operations, by shorter keys or in keys; emptied before unused ones are evicted.
+OPERATION_TABLES: list[dict[Any, Any]] = [SMALL_PROGRAMS]
 _NUMBERS = (bool, int, float, CapturedNumber, Seed, UpdateNumber)
 # Run-time checks after which a recorder is flushed. So many come from a loop that writes single
 # elements, whose next turns are the same program; XLA takes minutes for some hundred writes to

@@ -134,16 +134,17 @@ class SmallProgram:
         self.is_part = all(step.is_part for step, _ in self.steps)
 
 
-_programs: dict[tuple[Any, ...], SmallProgram] = {}
+# Emptied before unused operations are evicted.
+SMALL_PROGRAMS: dict[tuple[Any, ...], SmallProgram] = {}
 
 
 def _small_program(key: tuple[Any, ...]) -> SmallProgram:
     """The program of a recorder's key."""
-    program = _programs.get(key)
+    program = SMALL_PROGRAMS.get(key)
     if program is None:
-        if len(_programs) >= _MAX_PROGRAMS:
-            _programs.clear()
-        program = _programs[key] = SmallProgram(key)
+        if len(SMALL_PROGRAMS) >= _MAX_PROGRAMS:
+            SMALL_PROGRAMS.clear()
+        program = SMALL_PROGRAMS[key] = SmallProgram(key)
     return program
 
 
