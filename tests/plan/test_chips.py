@@ -1,7 +1,10 @@
 """Chips as data, and plans for one that is not here."""
 
 import dataclasses
+import os
 import re
+import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -103,6 +106,27 @@ def test_a_missing_compiler_says_what_to_install(monkeypatch):
     for name, missing in (("v6e", "libtpu"), ("b200", "jax-cuda12-pjrt nvidia-cuda-nvcc-cu12")):
         with pytest.raises(SystemExit, match=f"`{name}` needs .*: pip install --no-deps {missing}"):
             main(["examples/plans.py:mlp", "--chips", f"{name}:2"])
+
+
+def test_the_compiler_for_gpus_is_loaded_where_no_driver_answers(monkeypatch):
+    skipped = []
+
+    def describe(**options):
+        if not skipped:
+            raise NotImplementedError("topology not implemented for cuda")
+        return SimpleNamespace(devices=["chip"])
+
+    def initialize():
+        skipped.append(os.environ["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"])
+
+    monkeypatch.setattr(topologies, "missing_packages", lambda device_type: [])
+    monkeypatch.setattr(topologies, "_find_cuda_tools", lambda: None)
+    monkeypatch.setattr(topologies.topologies, "get_topology_desc", describe)
+    plugin = SimpleNamespace(initialize=initialize)
+    monkeypatch.setitem(sys.modules, "jax_plugins.xla_cuda12", plugin)
+    monkeypatch.setenv("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "")
+    assert topologies.missing_devices.__wrapped__(H100, 1) == ("chip",)
+    assert skipped == ["1"]
 
 
 def test_an_unknown_strategy_lists_the_others():
