@@ -117,6 +117,58 @@ def write_texts() -> None:
     (folder / "corpus").write_text("all work and no play " * 20)
 
 
+def write_questions() -> None:
+    """Write pairs of questions as numbers of words, alike or not, and the sizes of a small CPT."""
+    folder = Path("NLP/CPT")
+    for part in ("train", "eval"):
+        rows = random.integers(3, 90, (8, 12)).tolist()
+        pairs = [
+            {"input_ids": row, "attention_mask": [1] * 9 + [0] * 3, "labels": [number % 2]}
+            for number, row in enumerate(rows)
+        ]
+        (made(folder / "afqmc" / part) / f"{part}.json").write_text(json.dumps(pairs))
+    sizes = {
+        "d_model": 32,
+        "vocab_size": 96,
+        "num_encoder_layers": 2,
+        "num_decoder_layers": 2,
+        "encoder_attn_heads": 4,
+        "decoder_attn_heads": 4,
+        "encoder_ffn_dim": 64,
+        "decoder_ffn_dim": 64,
+        "max_position_embeddings": 64,
+    }
+    (made(folder / "small") / "parameters.json").write_text(json.dumps(sizes))
+
+
+def write_opinions() -> None:
+    """Write opinions on goods of four kinds, and the vocabulary and sizes of two small BERTs."""
+    folder = Path("KnowledgeDistillation/MetaKD")
+    words = ["a", "fine", "dull", "book", "film", "phone", "pan", "of", "many"]
+    for part in ("train", "dev"):
+        lines = ["review\tdomain\tsentiment"]
+        for number in range(16):
+            kind = ("books", "dvd", "electronics", "kitchen")[number % 4]
+            opinion = ("positive", "negative")[number // 4 % 2]
+            lines.append(f"{' '.join(random.choice(words, 6))}\t{kind}\t{opinion}")
+        (made(folder / "data/SENTI") / f"{part}.tsv").write_text("\n".join(lines) + "\n")
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    for name, width, layers in (("bert-base-uncased", 768, 2), ("bert-tiny-uncased", 32, 1)):
+        vocabulary = made(folder / name)
+        (vocabulary / "vocab.txt").write_text("\n".join([*special, *words]) + "\n")
+        (vocabulary / "config.json").write_text(json.dumps({"model_type": "bert"}))
+        sizes = {
+            "vocab_size": 16,
+            "hidden_size": width,
+            "intermediate_size": 64,
+            "num_layers": layers,
+            "nheads": 4,
+            "attn_dropout": 0.1,
+            "hidden_dropout": 0.1,
+        }
+        (made(folder / f"{name}-oneflow") / "parameters.json").write_text(json.dumps(sizes))
+
+
 def write_reviews() -> None:
     """Write reviews of films, good and bad."""
     for part in ("train", "test"):
@@ -221,6 +273,8 @@ if __name__ == "__main__":
     for kind in ("image", "label"):
         write_images(Path(f"Vision/segmentation/U-Net/train_{kind}"), 2, 64, 64)
     write_texts()
+    write_questions()
+    write_opinions()
     write_reviews()
     write_sounds()
     write_series()
