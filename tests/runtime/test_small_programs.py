@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,8 +13,10 @@ import numpy as np
 import pytest
 
 import oneflow as flow
+from oneflow.plan import planning
 from oneflow.runtime import small_programs
 from oneflow.runtime.lazy_array import HostArray
+from oneflow.runtime.meta_array import NoValuesError
 from oneflow.tensor.views import unwrap
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -322,3 +326,53 @@ def test_another_thread_takes_a_program_with_inputs_on_the_host() -> None:
     thread.join()
     assert results == [3]
     np.testing.assert_array_equal(x.numpy(), X + 1)
+
+
+def test_a_plan_leaves_inputs_on_the_host() -> None:
+    x = flow.tensor(X) + 1
+    x.numpy()
+    with planning():
+        large = flow.ones(1 << 17) * (x * 2).sum()
+        with pytest.raises(NoValuesError):
+            large.numpy()
+    np.testing.assert_array_equal(x.numpy(), X + 1)
+
+
+def test_a_signal_handler_may_record_at_any_call() -> None:
+    for number in itertools.count(1):
+        x, recorded = flow.tensor(X), []
+        y = x * 2 + 1
+        calls = itertools.count(1)
+
+        def handle(frame: Any, event: str, argument: Any, x: flow.Tensor = x) -> None:
+            if event == "call" and next(calls) == number:  # noqa: B023
+                sys.setprofile(None)
+                recorded.append(x + 1)  # noqa: B023
+
+        sys.setprofile(handle)
+        try:
+            element = y[1, 1].item()
+        finally:
+            sys.setprofile(None)
+        assert element == 11
+        if not recorded:
+            break
+        np.testing.assert_array_equal(recorded[0].numpy(), X + 1)
+        np.testing.assert_array_equal(y.numpy(), X * 2 + 1)
+    assert number > 20
+
+
+def test_a_handle_made_while_numbers_are_put_on_the_device() -> None:
+    x, late = flow.tensor(X) + 1, []
+    x.numpy()
+    host_array = unwrap(x).recorder
+    assert type(host_array) is HostArray
+
+    class References(list):
+        def __iter__(self) -> Iterator[Any]:
+            yield from super().__iter__()
+            late.append(host_array.value())
+
+    host_array._values = References(host_array._values)
+    host_array.put()
+    np.testing.assert_array_equal(late[0].read(), X + 1)

@@ -76,12 +76,13 @@ class EagerRecorder(Recorder):
         self.recorded_by, self.program_run, self.running = checks.thread_checks(), None, 0
 
     def read_input(self, value: Value) -> Any:
-        """The array of a value; what is on the host stays there if the program may be small."""
+        """The array of a value; what is on the host stays there if the program may be small.
+
+        While planning it stays there, too, since nothing is put on a device.
+        """
         recorder = value.recorder
-        if (
-            type(recorder) is HostArray
-            and self.device is CPU
-            and len(self.outputs) < MAX_INSTRUCTIONS
+        if type(recorder) is HostArray and (
+            (self.device is CPU and len(self.outputs) < MAX_INSTRUCTIONS) or is_planning()
         ):
             return recorder
         return value.read()
@@ -232,9 +233,10 @@ def _run_small(recorder: EagerRecorder) -> bool:
         if recorder.closed or owner or owner is not checks.thread_checks():
             return False
         arrays = run_small(recorder)
+        # From the comparison on nothing is called: a signal handler may record, and is heard first.
         if arrays is None or recorder.end != end:
             return False
-        recorder.close()
+        recorder.end, recorder.closed = -1, True
         give_numbers(recorder, arrays)
         recorder.done = True
         checks.inherit(recorder.arrays)
@@ -337,8 +339,10 @@ def _put_inputs(recorder: EagerRecorder) -> None:
     """Put those inputs on the device that were left on the host.
 
     One after the other, so that a signal handler which runs the program meanwhile finds each held
-    by nobody else, and the same program.
+    by nobody else, and the same program. A plan puts nothing on a device.
     """
+    if is_planning():
+        return
     arrays = recorder.arrays
     for place, array in enumerate(arrays):
         if type(array) is HostArray:

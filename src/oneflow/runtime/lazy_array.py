@@ -72,12 +72,12 @@ class DeferredArray:
     def put(self) -> Any:
         """Give the values their array and return it."""
         array = self.array()
+        # All stay registered: another thread may add one at any time, which is put when it is read.
         for reference in self._values:
             value = reference()
-            if value is not None:
+            if value is not None and value.recorder is self:
                 value.array = array
                 value.recorder = None
-        self._values.clear()
         return array
 
     def array(self) -> Any:
