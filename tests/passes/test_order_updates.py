@@ -71,16 +71,16 @@ class Step(flow.nn.Graph):
         return loss
 
 
-def planned_step(device_type, count, monkeypatch):
+def planned_step(device_type, count, monkeypatch, rows=2048):
     """The program of a step before and after its updates are ordered."""
     passes = []
     monkeypatch.setattr(pipeline, "PASS_CALLBACKS", [lambda *args: passes.append(args)])
-    layers = [layer for _ in range(3) for layer in (flow.nn.Linear(128, 128), flow.nn.GELU())]
+    layers = [layer for _ in range(3) for layer in (flow.nn.Linear(256, 256), flow.nn.GELU())]
     with planning():
         placement = flow.placement(device_type, list(range(count)))
         model = flow.nn.Sequential(*layers[:-1]).to_global(placement, flow.sbp.broadcast)
-        rows = flow.zeros(4096, 128, placement=placement, sbp=flow.sbp.split(0))
-        plan_step(Step(model), (rows,), {})
+        inputs = flow.zeros(rows, 256, placement=placement, sbp=flow.sbp.split(0))
+        plan_step(Step(model), (inputs,), {})
     return next((before, after) for name, before, after in passes if name == "order_updates")
 
 
@@ -122,4 +122,9 @@ def test_gradients_of_weights_wait_for_products_that_read_the_weights(count, mon
 
 def test_gpus_keep_their_order(monkeypatch):
     before, after = planned_step("cuda", 4, monkeypatch)
+    assert after is before
+
+
+def test_small_weights_are_copied_on_tpus(monkeypatch):
+    before, after = planned_step("tpu", 1, monkeypatch, rows=4096)
     assert after is before

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from oneflow.passes.program_builder import ProgramBuilder
-from oneflow.primitives.cost.operation_cost import operation_cost, product_flops
+from oneflow.primitives.cost.operation_cost import operation_cost, product_flops, shard_bytes
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.elementwise import cast
 from oneflow.primitives.operators.materialize import optimization_barrier
@@ -28,6 +28,9 @@ from oneflow.program.ir import Program
 
 # Smaller parameters are cheaper to copy than to keep apart.
 _MIN_ELEMENTS = 1 << 14
+# On TPUs a weight is cheaper to copy than an operand of so many times its bytes to read later: a
+# step of ViT on a v5e, with operands of 8 and 32 times the weights, moved 2,926 MB, not 2,627.
+_OPERAND_BYTES = 6
 
 
 def order_updates(program: Program) -> Program:
@@ -141,6 +144,13 @@ class _Uses:
         """Return true if an instruction is another one, or runs before it in any order."""
         return bool(self._before[other] >> index & 1)
 
+    def shard_bytes(self, number: int) -> int:
+        """The bytes that a device has of a computed value; 0 of an input."""
+        if number not in self.producer:
+            return 0
+        instruction = self.program.instructions[self.producer[number]]
+        return shard_bytes(instruction.operation.out_specs[instruction.results.index(number)])
+
     def apart_from(self, number: int, update: int, gradient: int) -> list[int]:
         """The other instructions that read a value, and that its gradient does not depend on."""
         ancestors = self._before[self.producer[gradient]]
@@ -205,8 +215,12 @@ def _delays(uses: _Uses, updates: list[_Update]) -> list[_Delay]:
         (other,) = others
         shared = set(instructions[other].operands).intersection(instructions[product].operands)
         following = _following_product(uses, other)
-        if shared and following is not None:
-            delays.append(_Delay(product, min(shared), *following))
+        if not shared or following is None:
+            continue
+        operand = min(shared)
+        weight_bytes = shard_bytes(uses.program.inputs[parameter])
+        if uses.shard_bytes(operand) <= _OPERAND_BYTES * weight_bytes:
+            delays.append(_Delay(product, operand, *following))
     followed = {delay.following for delay in delays}
     return [
         delay
