@@ -248,7 +248,7 @@ def test_backward_passes_run_whether_they_may_have_threads():
             (x * 3).sum().backward()
 
         again()
-        t.autograd.set_multithreading_enabled(True)
+        t.autograd.grad_mode.set_multithreading_enabled(True).clone()
         return x.grad
 
     found, expected = both(program)

@@ -275,6 +275,13 @@ def test_stored_values_of_sparse_tensors_are_checked(layout, name, check):
     assert getattr(flow.autograd, check)(function, (_matrix(flow, layout),))
 
 
+@pytest.mark.filterwarnings("ignore:Sparse")
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+def test_gradients_of_sparse_results_can_be_sparse(layout):
+    x = _matrix(flow, layout)
+    assert flow.autograd.gradgradcheck(lambda x: x.sin(), (x,), (_matrix(flow, layout),))
+
+
 def test_a_wrong_gradient_of_stored_values_is_found():
     x = _matrix(flow, "sparse_coo")
     wrong = _wrong(flow, 2)

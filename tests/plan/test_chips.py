@@ -127,6 +127,7 @@ def test_the_compiler_for_gpus_is_loaded_where_no_driver_answers(monkeypatch):
     monkeypatch.setenv("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "")
     assert topologies.missing_devices.__wrapped__(H100, 1) == ("chip",)
     assert skipped == ["1"]
+    assert not os.environ["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"]
 
 
 def test_an_unknown_strategy_lists_the_others():

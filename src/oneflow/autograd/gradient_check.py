@@ -72,8 +72,10 @@ def _numerical(
     return slopes
 
 
-def _of_elements(func: Callable[..., Any], inputs: tuple) -> tuple[Callable[..., Any], tuple]:
-    """A function of the values that sparse and nested inputs store, which returns such, and these.
+def _on_elements(func: Callable[..., Any], inputs: tuple) -> tuple[Callable[..., Any], tuple]:
+    """Return `func` as a function of the values that sparse and nested tensors store, and these.
+
+    The function takes and returns such values.
 
     Elements that a sparse tensor does not store are not moved.
     """
@@ -83,11 +85,11 @@ def _of_elements(func: Callable[..., Any], inputs: tuple) -> tuple[Callable[...,
         for value, form in zip(inputs, forms, strict=True)
     )
 
-    def of_elements(*moved: Any) -> Any:
+    def on_elements(*moved: Any) -> Any:
         outputs = func(*map(in_form, forms, moved))
         return tuple(map(elements_of, _tuple(outputs, "outputs of the function", "gradcheck")))
 
-    return of_elements, values
+    return on_elements, values
 
 
 def _random(like: Tensor, requires_grad: bool = False) -> Tensor:
@@ -247,7 +249,7 @@ def gradcheck(
     modes = [mode for mode, is_checked in checks.items() if is_checked]
     if not modes:
         raise AssertionError("gradcheck: `check_forward_ad` or `check_backward_ad` must be true")
-    wrong = _difference(*_of_elements(func, as_tuple), eps, (atol, rtol), nondet_tol, modes)
+    wrong = _difference(*_on_elements(func, as_tuple), eps, (atol, rtol), nondet_tol, modes)
     if wrong is not None and raise_exception:
         raise GradcheckError(wrong)
     return wrong is None
@@ -268,7 +270,8 @@ def gradgradcheck(
     Args:
         func: takes tensors, returns one tensor or a tuple.
         inputs: one tensor or a tuple.
-        grad_outputs: the gradients of the outputs, one tensor or a tuple; random by default.
+        grad_outputs: the gradients of the outputs, one tensor or a tuple; random by default. Of
+            sparse ones the stored values count.
         gen_non_contig_grad_outputs: accepted for PyTorch's sake.
         check_fwd_over_rev: accepted for PyTorch's sake.
         check_rev_over_rev: accepted for PyTorch's sake.
@@ -280,13 +283,13 @@ def gradgradcheck(
         >>> flow.autograd.gradgradcheck(lambda x: x * x * x, x)
         True
     """
-    func, as_tuple = _of_elements(
+    func, as_tuple = _on_elements(
         func, tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
     )
     if grad_outputs is None:
         weights = tuple(_random(output, requires_grad=True) for output in _tracked(func(*as_tuple)))
     else:
-        weights = _tuple(grad_outputs, "`grad_outputs`", "gradgradcheck")
+        weights = tuple(map(elements_of, _tuple(grad_outputs, "`grad_outputs`", "gradgradcheck")))
     arguments = (*as_tuple, *weights)
     is_checked = [isinstance(argument, Tensor) and argument.requires_grad for argument in arguments]
 

@@ -110,10 +110,23 @@ def _gpus(chip: Chip, count: int) -> Any:
     try:
         return describe()
     except NotImplementedError:
-        # JAX leaves its plugin out where no driver answers, unless it is told not to ask.
-        os.environ["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"] = "1"
-        importlib.import_module("jax_plugins.xla_cuda12").initialize()
+        _register_cuda_plugin()
         return describe()
+
+
+def _register_cuda_plugin() -> None:
+    """Register JAX's plugin for GPUs, which JAX leaves out where no driver answers."""
+    name = "JAX_SKIP_CUDA_CONSTRAINTS_CHECK"
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        importlib.import_module("jax_plugins.xla_cuda12").initialize()
+    finally:
+        # Processes that are started later ask the driver.
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def _tpus(chip: Chip, count: int) -> Any:

@@ -3,7 +3,7 @@
 XLA:CPU fuses a value that several operations read into each of them, so that each computes it anew,
 with all that it was computed from. Where one reader needs it in memory anyway (a convolution, a
 matrix product), that is a waste: the others may as well read it.
-`optimization_barrier` orders values instead, and `in_rows` says how an array lies in memory.
+`optimization_barrier` orders values instead, and `row_major` says how an array lies in memory.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def materialize_array(x):
     return _separate_call(x)[0]
 
 
-def in_rows(x):
+def row_major(x):
     """`x` with its last dimension densest in memory, as programs take and return arrays."""
     return with_layout_constraint(x, Layout(tuple(range(x.ndim)))) if x.ndim > 1 else x
 

@@ -22,7 +22,7 @@ from jax import lax
 
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.elementwise import cast
-from oneflow.primitives.operators.materialize import in_rows
+from oneflow.primitives.operators.materialize import row_major
 from oneflow.primitives.operators.shape import unbind
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.axes import Axes
@@ -131,7 +131,7 @@ def update_rule(
         def impl_on_gpus(*operands: Any, states: int, **attributes: Any) -> tuple:
             # XLA would let the update follow how the product that is a gradient lays its result,
             # and copy the new parameter and states into the places of the old.
-            laid = [in_rows(x) if i % (states + 2) == 1 else x for i, x in enumerate(operands)]
+            laid = [row_major(x) if i % (states + 2) == 1 else x for i, x in enumerate(operands)]
             return impl(*laid, states=states, **attributes)
 
         return created
