@@ -28,6 +28,9 @@ ZEROS = {
     "zeros_like, sparse": lambda lib, **options: lib.zeros_like(
         lib.ones(2, 3).to_sparse(), **options
     ),
+    "empty_like, sparse": lambda lib, **options: lib.empty_like(
+        lib.ones(2, 3).to_sparse(), **options
+    ),
     "new_zeros": lambda lib, **options: lib.ones(1).new_zeros(2, 3, **options),
     "new_empty, sparse": lambda lib, **options: (
         lib.ones(1).to_sparse().new_empty((2, 3), **options)
@@ -53,6 +56,35 @@ def test_functions_make_tensors_in_the_layout_that_they_are_given(name, layout, 
         return (*[str(fact).rpartition(".")[2] for fact in facts], tuple(x.shape), stored)
 
     assert made(flow) == made(torch)
+
+
+LIKE_SPARSE = {
+    "ones_like": lambda lib, x, **options: lib.ones_like(x, **options),
+    "full_like": lambda lib, x, **options: lib.full_like(x, 3, **options),
+    "new_ones": lambda lib, x, **options: x.new_ones(2, 3, **options),
+    "new_full": lambda lib, x, **options: x.new_full((2, 3), 3, **options),
+    "rand_like": lambda lib, x, **options: lib.rand_like(x, **options) * 0,
+    "randn_like": lambda lib, x, **options: lib.randn_like(input=x, **options) * 0,
+    "randint_like": lambda lib, x, **options: lib.randint_like(
+        x, 1, **{"dtype": lib.float64, **options}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LIKE_SPARSE)
+def test_functions_make_dense_tensors_like_sparse_ones_if_they_are_told_to(name):
+    def made(lib, **options):
+        x = lib.ones(2, 3, dtype=lib.float64).to_sparse()
+        result = LIKE_SPARSE[name](lib, x, layout=lib.strided, **options)
+        facts = str(result.layout), str(result.dtype), result.device.type, result.requires_grad
+        return [str(fact).rpartition(".")[2] for fact in facts], result.detach().tolist()
+
+    assert made(flow) == made(torch)
+    if not name.startswith("rand"):
+        assert made(flow, requires_grad=True) == made(torch, requires_grad=True)
+        assert made(flow, dtype=flow.float32) == made(torch, dtype=torch.float32)
+    with pytest.raises(RuntimeError, match=name):
+        LIKE_SPARSE[name](flow, flow.ones(2, 3).to_sparse())
 
 
 MAKERS = {
@@ -86,6 +118,113 @@ def test_arguments_keep_shapes_of_their_own():
     assert (x._indices().shape, x._values().shape) == ((2, 1), (1, 2))
     values[0] = 7
     assert x.to_dense().tolist() == [[[0.0, 0.0], [7.0, 4.0]]]
+
+
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")
+def test_values_with_history_keep_shapes_of_their_own():
+    def shapes_and_gradient(lib):
+        leaf = lib.tensor([[3.0, 4.0]], requires_grad=True)
+        values = leaf * 1
+        x = lib.sparse_coo_tensor(lib.tensor([[0], [1]]), values, (1, 2, 2))
+        values.t_()
+        (x.to_dense() * 2).sum().backward()
+        return tuple(x._values().shape), tuple(values.shape), leaf.grad.flatten().tolist()
+
+    assert shapes_and_gradient(flow) == shapes_and_gradient(torch)
+
+
+WRITES = {
+    "mul_": lambda lib, x: x.mul_(2),
+    "twice": lambda lib, x: x.mul_(2).add_(x),
+    "+=": lambda lib, x: x.__iadd__(x),
+    "*=": lambda lib, x: x.__imul__(2),
+    "neg_": lambda lib, x: x.neg_(),
+    "zero_": lambda lib, x: x.zero_(),
+    "copy_": lambda lib, x: x.copy_(x.clone()),
+    "values": lambda lib, x: x.values().mul_(2),
+    "values, then all": lambda lib, x: (x.values().mul_(2), x.neg_()),
+    "out": lambda lib, x: lib.sin(x, out=x),
+    "requires_grad_": lambda lib, x: x.requires_grad_(),
+    "no_grad": lambda lib, x: lib.no_grad()(x.requires_grad_().mul_)(2),
+    "clone": lambda lib, x: x.clone().mul_(2),
+    "data": lambda lib, x: x.data.neg_(),
+    "to the same": lambda lib, x: x.to(lib.float32).mul_(2),
+    "float": lambda lib, x: x.float().mul_(2),
+    "type_as": lambda lib, x: x.type_as(x).mul_(2),
+    "cpu": lambda lib, x: x.cpu().mul_(2),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")
+@pytest.mark.parametrize("form", ["to_sparse", "to_sparse_csr"])
+@pytest.mark.parametrize("name", WRITES)
+def test_writes_are_counted(name, form):
+    def counts(lib):
+        x = getattr(lib.tensor([[3.0, 0.0], [0.0, 4.0]]), form)()
+        x.sin_()
+        before = x._version
+        WRITES[name](lib, x)
+        return before, x._version, x.detach()._version, x.data._version, x.clone()._version
+
+    assert counts(flow)[:4] == counts(torch)[:4]
+    assert counts(flow)[4] == 0
+
+
+def test_inference_mode_counts_no_writes():
+    with flow.inference_mode():
+        x = flow.tensor([[3.0, 0.0]]).to_sparse().mul_(2)
+        assert x.to_dense().tolist() == [[6.0, 0.0]]
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")
+@pytest.mark.parametrize("form", ["to_sparse", "to_sparse_csr"])
+@pytest.mark.parametrize("then", ["nothing", "add_"])
+def test_zeroed_results_keep_their_history(form, then):
+    def gradient(lib):
+        leaf = getattr(lib.tensor([[3.0, 0.0], [0.0, 4.0]]), form)().requires_grad_()
+        x = leaf * 2
+        x.zero_()
+        facts = x.requires_grad, x.is_leaf, x._nnz()
+        if then == "add_":
+            x.add_(leaf)
+        x.to_dense().sum().backward()
+        return facts, leaf.grad.to_dense().tolist()
+
+    assert gradient(flow) == gradient(torch)
+
+
+NORMS = {
+    "all": {"p": 2, "dim": (0, 1)},
+    "in another order": {"p": 1, "dim": (1, 0)},
+    "from the end": {"p": float("inf"), "dim": [-1, -2]},
+    "none": {"p": 2, "dim": ()},
+    "None": {"p": 2, "dim": None},
+    "without p": {"dim": (0, 1)},
+    "fro": {"p": "fro", "dim": (0, 1)},
+    "one": {"p": 2, "dim": 0},
+    "one in a tuple": {"p": 2, "dim": (1,)},
+    "kept": {"p": 2, "dim": (0, 1), "keepdim": True},
+    "dtype": {"p": 2, "dtype": "float64"},
+    "nuc": {"p": "nuc"},
+}
+
+
+@pytest.mark.parametrize("sparse_dim", [1, 2])
+@pytest.mark.parametrize("name", NORMS)
+def test_norms_of_all_dimensions(name, sparse_dim):
+    def norm(lib):
+        options = dict(NORMS[name])
+        if "dtype" in options:
+            options["dtype"] = getattr(lib, options["dtype"])
+        x = lib.tensor([[3.0, 1.0], [0.0, 0.0], [4.0, -2.0]]).to_sparse(sparse_dim)
+        try:
+            return x.norm(**options).item()
+        except (RuntimeError, NotImplementedError):
+            return None
+
+    assert norm(flow) == pytest.approx(norm(torch))
 
 
 def test_zero_norm_items_and_arrays():

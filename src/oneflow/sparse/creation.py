@@ -82,7 +82,7 @@ def sparse_coo_tensor(
     if values.ndim == 0:
         values = values.reshape(1)
     # On the same memory, and with shapes of their own, which the arguments may change.
-    values = values if values.requires_grad else values.detach()
+    values = values.view_as(values) if values.requires_grad else values.detach()
     index = as_tensor(indices, device=values.device).long().detach()
     if index.ndim != 2 or index.shape[1] != values.shape[0]:
         raise RuntimeError(

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow.base.composed_operand import SparseOperandError
+from oneflow.base.layout import Layout
+from oneflow.functional.creation.factory_functions import empty
 from oneflow.functional.registry import COMPOSED_CALLS, FUNCTIONS, put_out
 from oneflow.sparse import operators, products
 from oneflow.sparse.tensor import SparseTensor
@@ -19,8 +21,8 @@ _NAMES_OF_ZERO_ZERO = """
 _OF_ZERO_ZERO = frozenset(_NAMES_OF_ZERO_ZERO.split())
 _NEVER_IN_PLACE = {"conj", "isinf", "isnan", "positive"}
 _ALONG_DIMENSIONS = """
-    add any sub mul div norm pow new_empty new_zeros zeros_like transpose t permute unsqueeze select
-    index_select cat sum softmax log_softmax
+    add any sub mul div norm pow new_empty new_zeros zero zeros_like empty_like transpose t
+    permute unsqueeze select index_select cat sum softmax log_softmax
 """
 # Methods that are those of the values.
 _CONVERSIONS = """
@@ -64,7 +66,18 @@ def _written(out: SparseTensor, result: Tensor, name: str) -> SparseTensor:
     return out._replace_parts(result._parts)
 
 
+def _strided_example(value: Any) -> Any:
+    """A dense tensor of the shape, dtype and device of a sparse one; other values themselves."""
+    if not isinstance(value, SparseTensor):
+        return value
+    return empty(value.shape, dtype=value.dtype, device=value.device)
+
+
 def _computed(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+    if kwargs.get("layout") is Layout.strided:
+        # A function that makes a tensor like its argument, of which it reads no value.
+        examples = {key: _strided_example(value) for key, value in kwargs.items()}
+        return FUNCTIONS[name](*map(_strided_example, args), **examples)
     if name in _OF_ZERO_ZERO:
         return operators.on_values(FUNCTIONS[name], *args, **kwargs)
     function = SPARSE_FUNCTIONS.get(name)
@@ -81,7 +94,8 @@ def _method(name: str) -> Callable[..., Any]:
     """A method that applies the same method to the values: copies and conversions."""
 
     def method(self: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
-        return self.with_values(getattr(self._values(), name)(*args, **kwargs))
+        values = getattr(self._values(), name)(*args, **kwargs)
+        return self if values is self._values() else self.with_values(values)
 
     method.__name__ = name
     return method
@@ -121,6 +135,6 @@ for _name in ("add", "sub", "mul", "div", *(_OF_ZERO_ZERO - _NEVER_IN_PLACE)):
     setattr(SparseTensor, f"{_name}_", _in_place(_name))
 for _name, _function in (("iadd", "add"), ("isub", "sub"), ("imul", "mul"), ("itruediv", "div")):
     setattr(SparseTensor, f"__{_name}__", _in_place(_function))
-setattr(SparseTensor, "zero_", _in_place("zeros_like"))  # noqa: B010
+setattr(SparseTensor, "zero_", _in_place("zero"))  # noqa: B010
 setattr(SparseTensor, "T", property(operators.reversed_dimensions))  # noqa: B010
 setattr(SparseTensor, "__getitem__", operators.get_item)  # noqa: B010

@@ -12,7 +12,7 @@ from oneflow.base.dtype import DType, bool_
 from oneflow.base.layout import Layout
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import SbpLike
-from oneflow.base.shape import Size, wrap_dim, wrap_dims
+from oneflow.base.shape import Size, is_several, wrap_dim, wrap_dims
 from oneflow.functional.creation.factory_functions import arange, zeros
 from oneflow.functional.index.search import nonzero, searchsorted, unique
 from oneflow.functional.shape.concat import cat as cat_dense
@@ -121,25 +121,38 @@ def new_zeros(
     dtype: DType | None = None,
     device: Device | str | None = None,
     requires_grad: bool = False,
-    layout: Layout | None = None,
 ) -> Tensor:
     """Return a tensor of another shape, and of the same layout, that stores nothing."""
     shape = zeros(*size, device="meta").shape
     options = {"dtype": dtype or input.dtype, "device": device or input.device}
-    layout = input.layout if layout is None else layout
-    if layout is Layout.strided:
-        return zeros(*shape, requires_grad=requires_grad, **options)
-    result = without_values(layout, shape, 0, **options)
+    result = without_values(input.layout, shape, 0, **options)
     return result.requires_grad_() if requires_grad else result
 
 
 new_empty = new_zeros
 
 
-def norm(input: SparseTensor, p: Any = "fro") -> Tensor:
-    """Return the norm of all elements, of which those that are not stored are 0."""
+def norm(
+    input: SparseTensor,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+) -> Tensor:
+    """Return the norm of all elements, of which those that are not stored are 0.
+
+    Raises:
+        SparseOperandError: `dim` names some dimensions only, or another option is given.
+    """
+    dims = None if is_several(dim) and not dim else dim
+    if len(wrap_dims(dims, input.ndim)) < input.ndim:
+        raise refuse("norm", f"`dim` must be all dimensions, got {dim}")
+    if keepdim or dtype is not None:
+        raise refuse("norm", "`keepdim` must be False, and `dtype` None")
+    if isinstance(p, str) and p != "fro":
+        raise refuse("norm", f"`p` must be 'fro' or a number, got {p!r}")
     coalesced = input.coalesce() if input.is_sparse else input
-    return coalesced._values().norm(p)
+    return coalesced._values().flatten().norm(2 if p in ("fro", None) else p)
 
 
 def any(input: SparseTensor) -> Tensor:
@@ -155,9 +168,8 @@ def zeros_like(
     sbp: SbpLike | None = None,
     requires_grad: bool = False,
     memory_format: Any = None,
-    layout: Layout | None = None,
-) -> Tensor:
-    """Return a tensor of the same shape and layout that stores nothing; a `layout` may be given.
+) -> SparseTensor:
+    """Return a tensor of the same shape and layout that stores nothing.
 
     Raises:
         SparseOperandError: the tensor would be global.
@@ -165,11 +177,16 @@ def zeros_like(
     if placement is not None or sbp is not None:
         raise refuse("zeros_like", "sparse tensors are local")
     options = {"dtype": dtype or input.dtype, "device": device or input.device}
-    layout = input.layout if layout is None else layout
-    if layout is Layout.strided:
-        return zeros(input.shape, requires_grad=requires_grad, **options)
-    result = without_values(layout, input.shape, input.dense_dim(), **options)
+    result = without_values(input.layout, input.shape, input.dense_dim(), **options)
     return result.requires_grad_() if requires_grad else result
+
+
+empty_like = zeros_like
+
+
+def zero(input: SparseTensor) -> SparseTensor:
+    """Return zeros that store nothing, through which gradients of 0 flow."""
+    return sparse(replace(zeros_like(input)._parts, values=input._values()[:0]))
 
 
 def transpose(input: SparseTensor, dim0: int, dim1: int) -> SparseTensor:

@@ -188,7 +188,7 @@ class SparseTensor(ComposedTensor):
 
     def _coalesced_(self, coalesced: bool) -> SparseTensor:
         self._check(Layout.sparse_coo, "_coalesced_")
-        self._parts = replace(self._parts, coalesced=coalesced)
+        self._put_parts(replace(self._parts, coalesced=coalesced), writes=1)
         return self
 
     def coalesce(self) -> SparseTensor:
@@ -277,7 +277,7 @@ class SparseTensor(ComposedTensor):
             raise RuntimeError(
                 "a leaf Variable that requires grad is being used in an in-place operation."
             )
-        self._parts = parts
+        self._put_parts(parts, writes=1)
         return self.requires_grad_() if requires_grad else self
 
 

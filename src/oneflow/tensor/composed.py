@@ -22,6 +22,8 @@ class ComposedTensor(Tensor):
     """
 
     _parts: Any
+    # Writes to the tensor before it got its values, less those to the values by then.
+    _earlier_writes: int = 0
 
     __torch_function__ = staticmethod(disabled_torch_function)
 
@@ -40,8 +42,21 @@ class ComposedTensor(Tensor):
 
     def put_values(self, values: Tensor) -> Self:
         """Take other values in the same places; returns the tensor."""
-        self._parts = replace(self._parts, values=values)
+        self._put_parts(replace(self._parts, values=values))
         return self
+
+    def _put_parts(self, parts: Any, writes: int = 0) -> None:
+        """Take other parts, which counts as so many writes to the tensor."""
+        old, new = self._elements, parts.values
+        # Tensors of inference mode do not count writes.
+        if not (old.is_inference() or new.is_inference()):
+            self._earlier_writes += old._version - new._version + writes
+        self._parts = parts
+
+    @property
+    def _version(self) -> int:
+        """Number of writes to the tensor or its values."""
+        return self._earlier_writes + self._elements._version
 
     def with_gradient(self, values: Tensor) -> Self:
         """Return the gradient whose tensor of values is given."""
@@ -64,7 +79,7 @@ class ComposedTensor(Tensor):
     @property
     def data(self) -> Self:
         """The tensor without its history, on the same memory."""
-        return self.detach()
+        return self.with_values(self._elements.data)
 
     @data.setter
     def data(self, value: Self) -> None:
@@ -117,7 +132,9 @@ class ComposedTensor(Tensor):
 
     def detach(self) -> Self:
         """Return the tensor without its history."""
-        return self.with_values(self._elements.detach())
+        result = self.with_values(self._elements.detach())
+        result._earlier_writes = self._earlier_writes
+        return result
 
     @property
     def is_leaf(self) -> bool:
@@ -134,7 +151,7 @@ def _of_values(name: str) -> property:
     return property(lambda self: getattr(self._elements, name), doc=f"`{name}` of the values.")
 
 
-_OF_VALUES = "_version is_consistent is_eager is_global is_lazy is_local output_nr placement sbp"
+_OF_VALUES = "is_consistent is_eager is_global is_lazy is_local output_nr placement sbp"
 for _name in _OF_VALUES.split():
     setattr(ComposedTensor, _name, _of_values(_name))
 

@@ -296,7 +296,8 @@ def empty_like(
         >>> flow.empty_like(flow.ones(2)).shape
         oneflow.Size([2])
     """
-    return zeros_like(input, dtype, device, placement, sbp, requires_grad)
+    value = p.zeros(**_like(input, dtype, device, placement, sbp))
+    return with_grad(wrap(value), requires_grad)
 
 
 @function(method=False)
