@@ -167,8 +167,6 @@ from oneflow.builtins.updates import (
 from oneflow.functional.creation.conversion import (
     cast as cast,
     clone as clone,
-    contiguous as contiguous,
-    contiguous_ as contiguous_,
     fill_ as fill_,
     pin_memory as pin_memory,
     to as to,
@@ -544,6 +542,7 @@ from oneflow.functional.shape.stack import (
     vstack as row_stack,
     vstack as vstack,
 )
+from oneflow.functional.shape.storage import contiguous as contiguous, contiguous_ as contiguous_
 from oneflow.functional.shape.strided_views import (
     as_strided as as_strided,
     diagonal as diagonal,

@@ -474,7 +474,6 @@ from oneflow.functional.creation.constructors import (
 from oneflow.functional.creation.conversion import (
     cast as cast,
     clone as clone,
-    contiguous as contiguous,
     fill as fill,
     fill_ as fill_,
     to as to,
@@ -1042,7 +1041,7 @@ from oneflow.functional.shape.stack import (
     vstack as row_stack,
     vstack as vstack,
 )
-from oneflow.functional.shape.storage import resize_as_ as resize_as_
+from oneflow.functional.shape.storage import contiguous as contiguous, resize_as_ as resize_as_
 from oneflow.functional.shape.strided_views import (
     adjoint as adjoint,
     as_strided as as_strided,

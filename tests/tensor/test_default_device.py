@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+import torch
 
 import oneflow as flow
 
@@ -119,3 +120,44 @@ def test_layouts_and_memory_formats():
         x.clone(memory_format=flow.channels_last),
     ):
         assert flow.equal(changed, x)
+
+
+FORMATTED = {
+    "contiguous": lambda lib, x, **format: x.contiguous(**format),
+    "clone": lambda lib, x, **format: x.clone(**format),
+    "to": lambda lib, x, **format: x.to(**format),
+    "to(dtype)": lambda lib, x, **format: x.to(lib.float64, **format),
+    "cpu": lambda lib, x, **format: x.cpu(**format),
+    "double": lambda lib, x, **format: x.double(**format),
+    "bool": lambda lib, x, **format: x.bool(**format),
+    "empty": lambda lib, x, **format: lib.empty(x.shape, **format),
+    "empty, sizes": lambda lib, x, **format: lib.empty(*x.shape, 1, **format),
+    "empty_like": lambda lib, x, **format: lib.empty_like(x, **format),
+    "zeros_like": lambda lib, x, **format: lib.zeros_like(x, **format),
+    "ones_like": lambda lib, x, **format: lib.ones_like(x, **format),
+    "full_like": lambda lib, x, **format: lib.full_like(x, 3.0, **format),
+    "rand_like": lambda lib, x, **format: lib.rand_like(x, **format),
+    "randn_like": lambda lib, x, **format: lib.randn_like(x, **format),
+    "randint_like": lambda lib, x, **format: lib.randint_like(x, 3, **format),
+    "resize_": lambda lib, x, **format: lib.ones(x.shape).resize_(x.shape, **format),
+    "resize_as_": lambda lib, x, **format: lib.ones(x.shape).resize_as_(x, **format),
+    "is_contiguous": lambda lib, x, **format: x.is_contiguous(**format),
+    "Module.to": lambda lib, x, **format: lib.nn.Linear(2, 2).to(**format).weight,
+}
+
+
+@pytest.mark.parametrize("memory_format", flow.memory_format.__members__)
+@pytest.mark.parametrize("name", FORMATTED)
+def test_memory_formats_are_of_tensors_with_their_number_of_dimensions(name, memory_format):
+    def outcomes(lib):
+        made = lib.ones(2, 3, 4), lib.ones(2, 3, 4, 5), lib.ones(1, 2, 3, 4, 5), lib.tensor(1.0)
+        return [outcome(lib, x) for x in (*made, made[0].permute(2, 0, 1), made[1].transpose(1, 3))]
+
+    def outcome(lib, x):
+        try:
+            result = FORMATTED[name](lib, x, memory_format=getattr(lib, memory_format))
+        except RuntimeError:
+            return "refused"
+        return result if isinstance(result, bool) else tuple(result.shape)
+
+    assert outcomes(flow) == outcomes(torch)

@@ -68,15 +68,41 @@ preserve_format = MemoryFormat.preserve_format
 CHANNELS_LAST_ORDERS = {channels_last: (0, 2, 3, 1), channels_last_3d: (0, 2, 3, 4, 1)}
 
 
-def require_memory_format(memory_format: Any, name: str) -> None:
-    """Refuse an order of elements that is none.
+def require_memory_format(memory_format: Any, name: str, ndim: int | None = None) -> None:
+    """Refuse an order of elements that is none, or that a tensor cannot have.
+
+    Args:
+        memory_format: the order; None is any.
+        name: the function's name.
+        ndim: the number of dimensions of the tensor that is to have the order, if it is to.
 
     Raises:
         TypeError: names the function and, of a text, the format that is meant, perhaps.
+        RuntimeError: the format is of tensors with other numbers of dimensions.
     """
+    if memory_format is None:
+        return
     if not isinstance(memory_format, MemoryFormat):
         hint = did_you_mean(str(memory_format).rpartition(".")[2], MemoryFormat.__members__)
         raise TypeError(
             f"{name}(): argument 'memory_format' must be {program_name()}.memory_format, not "
             f"{memory_format!r} of type `{type(memory_format).__name__}`{hint}"
         )
+    order = CHANNELS_LAST_ORDERS.get(memory_format)
+    if order is not None and ndim not in (None, len(order)):
+        raise RuntimeError(
+            f"{name}(): required rank {len(order)} tensor to use {memory_format.name} format, got"
+            f" one with {ndim} dimensions"
+        )
+
+
+def require_new_memory_format(memory_format: Any, name: str, ndim: int) -> None:
+    """Refuse an order of elements for a function that has no tensor whose order it could preserve.
+
+    Raises:
+        TypeError: it is none.
+        RuntimeError: it is `preserve_format`, or of tensors with other numbers of dimensions.
+    """
+    require_memory_format(memory_format, name, ndim)
+    if memory_format is preserve_format:
+        raise RuntimeError(f"{name}(): unsupported memory format {memory_format!r}")

@@ -7,6 +7,7 @@ from typing import Any, Self, overload
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, bfloat16, float16, float32, float64
+from oneflow.base.layout import require_memory_format
 from oneflow.base.placement import Placement
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.module.parameter import Parameter
@@ -181,8 +182,8 @@ def _convert(parameter: Parameter, fn: Callable[[Tensor], Tensor]) -> None:
 
 def parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, DType | None]:
     """The device and dtype meant by the arguments of `Module.to`."""
-    for ignored in ("non_blocking", "memory_format"):
-        kwargs.pop(ignored, None)
+    kwargs.pop("non_blocking", None)
+    require_memory_format(kwargs.pop("memory_format", None), "to")
     if "copy" in kwargs or sum(isinstance(argument, bool) for argument in args) > 1:
         raise RuntimeError(
             "to() of a module does not accept `copy`; copy the module with copy.deepcopy first"

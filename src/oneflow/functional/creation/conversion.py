@@ -25,7 +25,6 @@ from oneflow.primitives.operators.shape import broadcast_to, clone as clone_prim
 from oneflow.tensor.call import call
 from oneflow.tensor.methods import attach, attach_method
 from oneflow.tensor.operands import not_a_tensor, require_tensor
-from oneflow.tensor.strides import is_contiguous
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, import_array, on_device
 from oneflow.tensor.views import keep_history, unwrap, write
@@ -44,22 +43,8 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
         tensor([1., 1.], dtype=oneflow.float32)
     """
     if memory_format is not None:
-        require_memory_format(memory_format, "clone")
+        require_memory_format(memory_format, "clone", input.ndim)
     return call(clone_primitive, input)
-
-
-@function()
-def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """`input` itself if it is in row-major order, or in `memory_format`, else a row-major copy.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.ones(2, 3).T.contiguous().stride()
-        (2, 1)
-    """
-    if memory_format is not None:
-        require_memory_format(memory_format, "contiguous")
-    return input if is_contiguous(input) or input.is_contiguous(memory_format) else clone(input)
 
 
 @function(also=("_C.cast",))
@@ -124,7 +109,8 @@ def to(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             ``memory_format`` are accepted and change nothing.
 
     Raises:
-        RuntimeError: there is no such device, or one of two tensors is global.
+        RuntimeError: there is no such device, one of two tensors is global, or the memory format
+            is of tensors with other numbers of dimensions.
         TypeError: an argument that is none of these.
 
     Example:
@@ -150,7 +136,9 @@ def _destination(x: Tensor, args: tuple, kwargs: dict) -> tuple[Device | None, D
     for name, value in kwargs.items():
         if name in options:
             options[name] = value
-        elif name not in ("non_blocking", "memory_format"):
+        elif name == "memory_format":
+            require_memory_format(value, "to", x.ndim)
+        elif name != "non_blocking":
             raise TypeError(f"to() got an unexpected keyword argument '{name}'")
     other = options["other"]
     if other is not None:
@@ -200,6 +188,7 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
         >>> flow.ones(2).cpu().device
         device(type='cpu', index=0)
     """
+    require_memory_format(memory_format, "cpu", self.ndim)
     return self.to(CPU)
 
 
@@ -226,6 +215,7 @@ def cuda(
         >>> x.is_cuda == flow.cuda.is_available()
         True
     """
+    require_memory_format(memory_format, "cuda", self.ndim)
     return self.to(Device("cuda") if device is None else parse_device(device))
 
 
@@ -314,6 +304,8 @@ def typename(obj: Any) -> str:
 
 def _converter(name: str, dtype: DType) -> Callable[..., Tensor]:
     def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+        if memory_format is not None:
+            require_memory_format(memory_format, name, self.ndim)
         return cast(self, dtype)
 
     convert.__name__ = name
@@ -345,20 +337,6 @@ for _name, _dtype in {
 for _method in (cpu, cuda, type_as):
     attach(_method.__name__, _method)
 attach_method("type", type_)
-
-
-@self_by_name
-def contiguous_(self: Tensor) -> Tensor:
-    """Store the elements of this tensor row by row, in memory of its own if they are not.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.ones(2, 3).T.contiguous_().stride()
-        (2, 1)
-    """
-    if not is_contiguous(self):
-        self.data = self.contiguous()
-    return self
 
 
 @reject_strings
@@ -489,7 +467,7 @@ def is_pinned(self: Tensor) -> bool:
     return False
 
 
-for _method in (contiguous_, copy_, fill_, zero_, pin_memory, is_pinned):
+for _method in (copy_, fill_, zero_, pin_memory, is_pinned):
     attach(_method.__name__, _method)
 attach("zeros_", zero_)
 attach("to_numpy", Tensor.numpy)

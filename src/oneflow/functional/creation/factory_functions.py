@@ -14,6 +14,7 @@ from oneflow.base.dtype import (
     get_default_dtype,
     int64,
 )
+from oneflow.base.layout import require_memory_format, require_new_memory_format
 from oneflow.base.limits import require_range
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import SbpLike
@@ -147,6 +148,8 @@ def empty(
         >>> flow.empty(2, 3).shape
         oneflow.Size([2, 3])
     """
+    if memory_format is not None:
+        require_new_memory_format(memory_format, "empty", len(new_shape(size)))
     return zeros(
         *size,
         dtype=dtype,
@@ -216,11 +219,20 @@ def scalar_tensor(
     return full((), value, dtype, device, requires_grad=requires_grad)
 
 
-def _like(input: Tensor, dtype: DType | None, device: Any, placement: Any, sbp: Any) -> dict:
+def _like(
+    name: str,
+    input: Tensor,
+    dtype: DType | None,
+    device: Any,
+    placement: Any,
+    sbp: Any,
+    memory_format: Any,
+) -> dict:
     """Creation attributes after a tensor's example."""
     if not isinstance(input, Tensor):
         raise TypeError(f"argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     spec = input._value.spec
+    require_memory_format(memory_format, name, spec.ndim)
     return {
         "shape": spec.shape,
         "dtype": checked_dtype(dtype, spec.dtype),
@@ -254,7 +266,7 @@ def zeros_like(
         >>> flow.zeros_like(flow.ones(2))
         tensor([0., 0.], dtype=oneflow.float32)
     """
-    value = p.zeros(**_like(input, dtype, device, placement, sbp))
+    value = p.zeros(**_like("zeros_like", input, dtype, device, placement, sbp, memory_format))
     return with_grad(wrap(value), requires_grad)
 
 
@@ -275,7 +287,7 @@ def ones_like(
         >>> flow.ones_like(flow.zeros(2))
         tensor([1., 1.], dtype=oneflow.float32)
     """
-    value = p.ones(**_like(input, dtype, device, placement, sbp))
+    value = p.ones(**_like("ones_like", input, dtype, device, placement, sbp, memory_format))
     return with_grad(wrap(value), requires_grad)
 
 
@@ -296,7 +308,7 @@ def empty_like(
         >>> flow.empty_like(flow.ones(2)).shape
         oneflow.Size([2])
     """
-    value = p.zeros(**_like(input, dtype, device, placement, sbp))
+    value = p.zeros(**_like("empty_like", input, dtype, device, placement, sbp, memory_format))
     return with_grad(wrap(value), requires_grad)
 
 
@@ -320,7 +332,9 @@ def full_like(
         >>> flow.full_like(flow.ones(2), 5)
         tensor([5., 5.], dtype=oneflow.float32)
     """
-    value = _filled(fill_value, **_like(input, dtype, device, placement, sbp))
+    value = _filled(
+        fill_value, **_like("full_like", input, dtype, device, placement, sbp, memory_format)
+    )
     return with_grad(wrap(value), requires_grad)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, get_default_dtype, int64
+from oneflow.base.layout import require_memory_format
 from oneflow.base.limits import largest_integer
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import SbpLike
@@ -149,6 +150,7 @@ def rand_like(
         >>> flow.rand_like(flow.zeros(2, 3)).shape
         oneflow.Size([2, 3])
     """
+    require_memory_format(memory_format, "rand_like", input.ndim)
     return rand(
         input.shape,
         generator=generator,
@@ -177,6 +179,7 @@ def randn_like(
         >>> flow.randn_like(flow.zeros(2, 3)).shape
         oneflow.Size([2, 3])
     """
+    require_memory_format(memory_format, "randn_like", input.ndim)
     return randn(
         input.shape,
         generator=generator,
@@ -276,6 +279,7 @@ def randint_like(
         >>> flow.randint_like(flow.zeros(2, 3), 10).shape
         oneflow.Size([2, 3])
     """
+    require_memory_format(memory_format, "randint_like", x.ndim)
     return randint(
         low if high is not None else 0,
         high if high is not None else low,

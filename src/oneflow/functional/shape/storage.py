@@ -6,11 +6,18 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from oneflow.base.keyword_aliases import self_by_name
+from oneflow.base.layout import (
+    preserve_format,
+    require_memory_format,
+    require_new_memory_format,
+)
 from oneflow.differentiation.grad_mode import MODE
+from oneflow.functional.creation.conversion import clone
 from oneflow.functional.creation.factory_functions import zeros
 from oneflow.functional.creation.options import new_shape
 from oneflow.functional.creation.storages import STORAGE_CLASSES, TypedStorage, UntypedStorage
-from oneflow.functional.registry import register_public
+from oneflow.functional.registry import function, register_public
 from oneflow.functional.shape.concat import cat
 from oneflow.primitives.strides import row_major
 from oneflow.tensor.memory_views import base_of
@@ -23,7 +30,7 @@ from oneflow.tensor.resizing import (
     replace_memory,
     with_elements,
 )
-from oneflow.tensor.strides import storage_offset_of
+from oneflow.tensor.strides import is_contiguous, storage_offset_of
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import share, unwrap
 
@@ -144,13 +151,52 @@ def output_nr(self: Tensor) -> int:
     return 0 if value.node is None else value.output_index
 
 
+@function()
+def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
+    """`input` itself if it is in row-major order, or in `memory_format`, else a row-major copy.
+
+    Raises:
+        RuntimeError: a copy would have to `preserve_format`, or the format is of tensors with
+            other numbers of dimensions.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3).T.contiguous().stride()
+        (2, 1)
+    """
+    if memory_format is not None:
+        require_memory_format(memory_format, "contiguous", input.ndim)
+    if is_contiguous(input) or input.is_contiguous(memory_format):
+        return input
+    if memory_format is preserve_format:
+        raise RuntimeError(
+            "contiguous(): preserve memory format is unsupported by the contiguous operator; leave"
+            " it out, or use `clone`"
+        )
+    return clone(input)
+
+
+@self_by_name
+def contiguous_(self: Tensor) -> Tensor:
+    """Store the elements of this tensor row by row, in memory of its own if they are not.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2, 3).T.contiguous_().stride()
+        (2, 1)
+    """
+    if not is_contiguous(self):
+        self.data = self.contiguous()
+    return self
+
+
 def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Give the tensor another shape: the elements from its first one on, in their order in memory.
 
     Args:
         self: the tensor.
         sizes: the new sizes, as separate numbers or one sequence.
-        memory_format: accepted; it changes nothing.
+        memory_format: of the new sizes; it changes nothing.
 
     Returns:
         The tensor itself. If there are less elements in its memory, that grows by zeros, also for
@@ -169,6 +215,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     shape = new_shape(sizes)
+    require_new_memory_format(memory_format, "resize_", len(shape))
     if shape == tuple(self.shape):
         return self
     available, count = available_elements(self), math.prod(shape)
@@ -190,6 +237,7 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) ->
     require_tensor(self, "resize_as_")
     if not isinstance(the_template, Tensor):
         raise not_a_tensor("resize_as_", "the_template", 2, the_template)
+    require_memory_format(memory_format, "resize_as_", the_template.ndim)
     return resize_(self, tuple(the_template.shape))
 
 
@@ -289,6 +337,7 @@ for _method in (
     storage_type,
     data_ptr,
     is_set_to,
+    contiguous_,
     resize_,
     resize_as_,
     set_,
