@@ -6,13 +6,18 @@ graph counts its calls, so that the rates stay the same.
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import oneflow as flow
 from oneflow import nn
+from oneflow.mock_torch.pytorch.optim import lr_scheduler as of_pytorch
+from oneflow.nn.optimizer.optimizer import ParamGroup
 from tests.optim.oneflow_schedules import ROWS, STEPS, L, Row
 
 
@@ -32,15 +37,21 @@ class Parameters(nn.Module):
 
 
 class Trained:
-    """An optimizer of two groups with a schedule."""
+    """An optimizer of two groups, or of the first one alone, with a schedule."""
 
-    def __init__(self, make: Callable[[Any], L.LRScheduler], small: float = 0.2, **options) -> None:
+    def __init__(
+        self,
+        make: Callable[[Any], L.LRScheduler],
+        small: float | None = 0.2,
+        kind: Callable[..., flow.optim.Optimizer] = flow.optim.SGD,
+        **options: Any,
+    ) -> None:
         self.module = Parameters()
         groups = [
             {"params": [self.module.one], "lr": 1.0},
             {"params": [self.module.other], "lr": small},
         ]
-        self.optimizer = flow.optim.SGD(groups, **options)
+        self.optimizer = kind(groups[: 1 if small is None else 2], **options)
         self.schedule = make(self.optimizer)
 
     def graph(self) -> nn.Graph:
@@ -132,54 +143,189 @@ def test_a_schedule_shows_the_rate_that_the_call_used(name: str, is_stepped: boo
             trained.schedule.step()
 
 
-def _set(name: str, value: Any) -> Callable[[flow.optim.Optimizer], None]:
-    def change(optimizer: flow.optim.Optimizer) -> None:
-        for group in optimizer.param_groups:
-            group[name] = value
-
-    return change
-
-
-# The constant is in both places one object.
-RATE = 0.3
-CHANGES: dict[str, tuple[Callable[[flow.optim.Optimizer], None], ...]] = {
-    "rate": (_set("lr", 0.25),),
-    "a rate that stays": (_set("lr", RATE), _set("lr", RATE), _set("lr", RATE)),
-    "momentum": (_set("momentum", 0.5),),
-    "a momentum that stays": (_set("momentum", RATE), _set("momentum", RATE)),
-    "weight decay": (_set("weight_decay", 0.1),),
-}
 SCHEDULES: dict[str, Callable[[Any], L.LRScheduler]] = {
     "steps": lambda optimizer: L.StepLR(optimizer, 1, 0.5),
     "one cycle": lambda optimizer: L.OneCycleLR(optimizer, 1.0, total_steps=9),
     "cycles": lambda optimizer: L.CyclicLR(optimizer, 0.1, 1.0, step_size_up=3),
+    "averaging": lambda optimizer: flow.optim.swa_utils.SWALR(optimizer, 0.05, anneal_epochs=4),
+    "steps of PyTorch": lambda optimizer: of_pytorch.StepLR(optimizer, 1, 0.5),
 }
+# The name and value of an option that a program sets in every step, always to one object.
+OPTIONS: dict[str, tuple[str, Any]] = {
+    "rate": ("lr", 0.3),
+    "rate, an int": ("lr", 1),
+    "rate of NumPy": ("lr", np.float64(0.3)),
+    "rate, a tensor": ("lr", flow.tensor(0.25)),
+    "momentum": ("momentum", 0.3),
+    "momentum, an int": ("momentum", 0),
+    "momentum of NumPy": ("momentum", np.float64(0.3)),
+    "betas": ("betas", (0.5, 0.75)),
+    "betas, a list": ("betas", [0.5, 0.75]),
+    "weight decay": ("weight_decay", 0.1),
+    "target of the averaging": ("swa_lr", 0.5),
+}
+WAYS: dict[str, Callable[[Any, str, Any], object]] = {
+    "item": lambda group, name, value: group.__setitem__(name, value),
+    "update": lambda group, name, value: group.update({name: value}),
+    "update by keyword": lambda group, name, value: group.update(**{name: value}),
+    "or": lambda group, name, value: group.__ior__({name: value}),
+    "pop": lambda group, name, value: (group.pop(name), group.setdefault(name, value)),
+    "delete": lambda group, name, value: (group.__delitem__(name), group.setdefault(name, value)),
+    "clear": lambda group, name, value: (
+        (before := dict(group)),
+        group.clear(),
+        group.update(before, **{name: value}),
+    ),
+    "popitem": lambda group, name, value: group.update([group.popitem(), (name, value)]),
+}
+
+
+def trained_with(schedule: str, name: str = "lr") -> Trained:
+    """An optimizer that has the option `name`, with a schedule."""
+    if name == "betas":
+        return Trained(SCHEDULES[schedule], kind=flow.optim.Adam)
+    return Trained(SCHEDULES[schedule], momentum=0.9)
+
+
+def assert_as_eager(run: Callable[[str], tuple[Any, dict[str, Any]]]) -> None:
+    """In every mode `run` gives the rates of eager training, and leaves the schedule so."""
+    expected, state = run("eager")
+    for mode in list(MODES)[1:]:
+        rates, state_in_mode = run(mode)
+        for pair, expected_pair in zip(rates, expected, strict=True):
+            assert pair == pytest.approx(expected_pair, rel=1e-9), mode
+        assert state_in_mode["_last_lr"] == pytest.approx(state["_last_lr"], rel=1e-9), mode
+        assert state_in_mode["last_step"] == state["last_step"]
+
+
+def _set_in_every_step(
+    schedule: str, name: str, change: Callable[[Trained], object], mode: str
+) -> tuple[Any, dict[str, Any]]:
+    trained = trained_with(schedule, name)
+    step = MODES[mode](trained)
+    rates = trained.rates(step, 2)
+    for _ in range(3):
+        change(trained)
+        rates += trained.rates(step, 1)
+    return rates + trained.rates(step, 2), trained.schedule.state_dict()
 
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("loads", [False, True])
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("option", OPTIONS)
 def test_options_that_a_program_sets_count_in_the_next_call(
-    name: str, schedule: str, loads: bool
+    option: str, schedule: str, loads: bool
 ) -> None:
-    rates = {}
-    for mode in MODES:
-        trained = Trained(SCHEDULES[schedule], momentum=0.9)
+    name, value = OPTIONS[option]
+    if name == "swa_lr" and schedule != "averaging":
+        return
+
+    def change(trained: Trained) -> None:
+        optimizer = trained_with(schedule, name).optimizer if loads else trained.optimizer
+        for group in optimizer.param_groups:
+            group[name] = value
+        if loads:
+            trained.optimizer.load_state_dict(optimizer.state_dict())
+
+    assert_as_eager(lambda mode: _set_in_every_step(schedule, name, change, mode))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_to_write_an_option_counts(way: str) -> None:
+    def change(trained: Trained) -> None:
+        for group in trained.optimizer.param_groups:
+            WAYS[way](group, "lr", 1)
+
+    assert_as_eager(lambda mode: _set_in_every_step("steps", "lr", change, mode))
+
+
+def test_groups_are_like_dicts() -> None:
+    group, value = trained_with("steps").optimizer.param_groups[0], 3
+    assert isinstance(group, ParamGroup)
+    plain = dict(group)
+    for way in WAYS.values():
+        way(group, "lr", value)
+        way(plain, "lr", value)
+        assert group == plain
+        assert list(group) == list(plain)
+    assert group.setdefault("lr", 4) == value
+    assert group.pop("nothing", 5) == 5
+    for again in (copy.copy(group), copy.deepcopy(group), pickle.loads(pickle.dumps(group))):
+        assert type(again) is type(group)
+        assert {**again, "params": []} == {**plain, "params": []}
+        group.written.clear()
+        again["momentum"] = 0.5
+        assert not group.written
+    changing = {"__setitem__", "__delitem__", "__ior__", "clear", "pop", "popitem"}
+    assert changing | {"setdefault", "update"} <= set(vars(type(group)))
+
+
+def test_groups_that_the_program_replaced_keep_other_values() -> None:
+    def run(mode: str) -> tuple[Any, dict[str, Any]]:
+        trained = trained_with("one cycle")
         step = MODES[mode](trained)
-        rates[mode] = trained.rates(step, 2)
-        for change in CHANGES[name]:
-            if loads:
-                other = Trained(SCHEDULES[schedule], momentum=0.9).optimizer
-                change(other)
-                trained.optimizer.load_state_dict(other.state_dict())
-            else:
-                change(trained.optimizer)
-            rates[mode] += trained.rates(step, 1)
-        rates[mode] += trained.rates(step, 2)
-    for mode in MODES:
-        for pair, expected in zip(rates[mode], rates["eager"], strict=True):
-            assert pair == pytest.approx(expected, rel=1e-9), mode
+        rates = trained.rates(step, 2)
+        groups = [dict(group) for group in trained.optimizer.param_groups]
+        for momentum in (0.25, 0.375):
+            trained.optimizer.param_groups = groups
+            groups[0]["momentum"] = momentum
+            rates += trained.rates(step, 1)
+        return rates + trained.rates(step, 2), trained.schedule.state_dict()
+
+    assert_as_eager(run)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_group_added_between_calls_keeps_its_rate(schedule: str) -> None:
+    def run(mode: str) -> tuple[Any, dict[str, Any]]:
+        trained = Trained(SCHEDULES[schedule], None, momentum=0.9)
+        step = MODES[mode](trained)
+        rates = trained.rates(step, 2)
+        added = {"params": [trained.module.other], "lr": 1, "momentum": 0, "swa_lr": 0.5}
+        trained.module.other.grad = None
+        trained.optimizer.add_param_group(added)
+        return rates + trained.rates(step, 3), trained.schedule.state_dict()
+
+    assert_as_eager(run)
+
+
+def test_a_failed_load_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(mode: str) -> tuple[Any, dict[str, Any]]:
+        trained = trained_with("steps")
+        state = trained.optimizer.state_dict()
+        step = MODES[mode](trained)
+        rates = trained.rates(step, 2)
+        for group in state["param_groups"]:
+            group["lr"] = 7.0
+        with monkeypatch.context() as patch:
+            patch.setattr(trained.optimizer, "__setstate__", None)
+            with pytest.raises(TypeError):
+                trained.optimizer.load_state_dict(state)
+        return rates + trained.rates(step, 2), trained.schedule.state_dict()
+
+    assert_as_eager(run)
+
+
+COPIES: dict[str, Callable[[Any], Any]] = {
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda parts: pickle.loads(pickle.dumps(parts)),
+}
+
+
+@pytest.mark.parametrize("value", [None, 1, 0.3])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("copied", COPIES)
+def test_copies_between_two_calls_go_on(copied: str, schedule: str, value: Any) -> None:
+    def run(mode: str) -> tuple[Any, dict[str, Any]]:
+        trained = Trained(SCHEDULES[schedule], momentum=0.9)
+        rates = trained.rates(MODES[mode](trained), 2)
+        if value is not None:
+            trained.optimizer.param_groups[0]["lr"] = value
+        trained = COPIES[copied](trained)
+        return rates + trained.rates(MODES[mode](trained), 3), trained.schedule.state_dict()
+
+    assert_as_eager(run)
 
 
 @pytest.mark.parametrize("saved", ["schedule", "optimizer", "graph"])

@@ -81,6 +81,7 @@ class OptimizerStep:
         self.tensors: set[int] = set()
         self._optimizer = owner.optimizer
         self._state = self._optimizer.state
+        self._groups = list(self._optimizer.param_groups)
         self._forms: list[tuple] = []
         self._parameters: list[Tensor] = []
         self._owners: list[dict[str, Any]] = []
@@ -173,7 +174,8 @@ class OptimizerStep:
         return (
             optimizer.state is self._state
             and len(self._state) >= self._state_count
-            and len(optimizer.param_groups) == len(self._forms)
+            and len(optimizer.param_groups) == len(self._groups)
+            and not any(map(is_not, optimizer.param_groups, self._groups))
             and all(map(self._has_form, optimizer.param_groups, self._forms))
             and not any(map(is_not, parameters_of(optimizer), self._parameters))
             and not any(map(is_not, map(dict.get, self._owners, self._keys), self._tensors))

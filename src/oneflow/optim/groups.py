@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import copyreg
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from oneflow.base.layout import Layout
 from oneflow.base.program_name import PYTORCH, program_name
@@ -34,6 +35,9 @@ class ParamGroup(dict[str, Any]):
         parameters: a dict with `params` and the group's own options.
         default_options: the options of groups that do not set them.
 
+    Attributes:
+        written: the names of the entries that were set or removed since somebody cleared it.
+
     Raises:
         TypeError: there are no `params`.
         ValueError: an option whose default is `required` is not set.
@@ -45,6 +49,13 @@ class ParamGroup(dict[str, Any]):
         >>> len(group.parameters), group.options
         (1, {'lr': 0.5, 'eps': 1e-08})
     """
+
+    written: set[str]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        group = super().__new__(cls)
+        group.written = set()
+        return group
 
     def __init__(
         self, parameters: Mapping[str, Any], default_options: Mapping[str, Any] | None = None
@@ -63,6 +74,7 @@ class ParamGroup(dict[str, Any]):
         )
         computed_allowed = bool(self.get("differentiable"))
         self["params"] = tensors_of(parameters["params"], computed_allowed)
+        self.written.update(self)
 
     @property
     def parameters(self) -> list[Tensor]:
@@ -73,6 +85,60 @@ class ParamGroup(dict[str, Any]):
     def options(self) -> dict[str, Any]:
         """All but the tensors."""
         return {name: value for name, value in self.items() if name != "params"}
+
+    # --- what a dict does, with a note of what it writes
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        super().__setitem__(name, value)
+        self.written.add(name)
+
+    def __delitem__(self, name: str) -> None:
+        super().__delitem__(name)
+        self.written.add(name)
+
+    def __ior__(self, other: Any) -> Self:
+        self.update(other)
+        return self
+
+    def clear(self) -> None:
+        """Remove everything."""
+        self.written.update(self)
+        super().clear()
+
+    def pop(self, *args: Any) -> Any:
+        """Remove and return an entry."""
+        value = super().pop(*args)
+        self.written.add(args[0])
+        return value
+
+    def popitem(self) -> tuple[str, Any]:
+        """Remove and return the last entry."""
+        item = super().popitem()
+        self.written.add(item[0])
+        return item
+
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        """Return an entry, which is made if there is none."""
+        if name not in self:
+            self[name] = default
+        return self[name]
+
+    def update(self, *args: Any, **entries: Any) -> None:
+        """Take over entries."""
+        new = dict(*args, **entries)
+        super().update(new)
+        self.written.update(new)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        # The entries are no items of the pickle: those are set one by one, and would be noted.
+        attributes = {**vars(self), "written": set(self.written)}
+        make_again = copyreg.__newobj__  # pyright: ignore[reportAttributeAccessIssue]
+        return make_again, (type(self),), (dict(self), attributes)
+
+    def __setstate__(self, state: tuple[dict[str, Any], dict[str, Any]]) -> None:
+        entries, attributes = state
+        super().update(entries)
+        vars(self).update(attributes)
 
 
 def plain_option(value: Any) -> Any:

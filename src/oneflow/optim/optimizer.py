@@ -429,6 +429,7 @@ class Optimizer(GraphSchedule, OptimizerHooks, UpdateForm, KeywordSuggestion):
         Raises:
             ValueError: the groups differ in number or size from this optimizer's.
         """
+        self.step_due_schedule()
         given_state = self._replaced_by_hooks("load_state_dict_pre", dict(state_dict))
         state_dict = from_oneflow_layout(given_state)
         saved = state_dict["param_groups"]
