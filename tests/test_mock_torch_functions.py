@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import oneflow as flow
-from tests.in_place import in_place_of
+from tests.in_place import enabled, in_place_of
 
 #: Shapes of both operands; the groups are those of `ENDS`, and fill the dimension or do not.
 SHAPES = [((8, 4), (3, 4, 8)), ((3, 4, 8), (8, 8)), ((4, 8), (8, 8)), ((3, 4, 8), (3, 8, 4))]
@@ -184,3 +184,48 @@ def test_masks_are_combined():
     assert found.max_scores.tolist() == [[[2, 2]]]
     with pytest.raises(ValueError, match="`enable_gqa`"):
         flex.flex_attention(flow.ones(1, 4, 2, 4), flow.ones(1, 2, 2, 4), flow.ones(1, 2, 2, 4))
+
+
+#: Calls with tensors of one number, `z` and `i`, where PyTorch's old forms have factors.
+FACTORS = {
+    "add": lambda lib, t, m, z, i: lib.add(t, i, t),
+    "add, of a float": lambda lib, t, m, z, i: lib.add(t, z, t),
+    "add, method": lambda lib, t, m, z, i: t.add(i, t),
+    "add_": lambda lib, t, m, z, i: t.clone().add_(z, t),
+    "add, out": lambda lib, t, m, z, i: lib.add(t, z, t, out=lib.zeros(2)),
+    "add, broadcast": lambda lib, t, m, z, i: lib.add(t, z, m),
+    "add, all of one": lambda lib, t, m, z, i: lib.add(z, z, z),
+    "add, a number": lambda lib, t, m, z, i: lib.add(z, 3, z),
+    "add, a leaf": lambda lib, t, m, z, i: lib.add(t, z.requires_grad_(), t),
+    "add, integers by a float": lambda lib, t, m, z, i: lib.add(i, z, i),
+    "sub": lambda lib, t, m, z, i: lib.sub(t, i, t),
+    "sub_": lambda lib, t, m, z, i: t.clone().sub_(z, t),
+    "addcmul": lambda lib, t, m, z, i: lib.addcmul(t, z, t, t),
+    "addcdiv": lambda lib, t, m, z, i: lib.addcdiv(t, z, t, t),
+    "addmm": lambda lib, t, m, z, i: lib.addmm(z, m, i, m, m),
+    "addmm, beta alone": lambda lib, t, m, z, i: lib.addmm(z, m, m, m),
+    "addmm, a tensor and a number": lambda lib, t, m, z, i: lib.addmm(z, m, 4, m, m),
+    "addmv": lambda lib, t, m, z, i: lib.addmv(z, t, i, m, t),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", FACTORS)
+def test_tensors_of_one_number_are_factors_of_old_calls(name):
+    def outcome(lib):
+        t, m = lib.tensor([1.0, 2.0]), lib.tensor([[1.0, 2.0], [3.0, 4.0]])
+        try:
+            return FACTORS[name](lib, t, m, lib.tensor(2.5), lib.tensor(2)).tolist()
+        except (TypeError, RuntimeError):
+            return "refused"
+
+    with enabled():
+        mine = outcome(importlib.import_module("torch"))
+    assert mine == outcome(torch)
+
+
+def test_oneflow_adds_up_three_tensors_of_one_number():
+    z = flow.tensor(2.5)
+    assert flow.add(z, z, z).item() == 7.5
+    with pytest.raises(RuntimeError, match="one shape and one dtype"):
+        flow.add(flow.ones(2), z, flow.ones(2))

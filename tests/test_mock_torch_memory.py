@@ -177,6 +177,7 @@ def tensors_without_values_are_kept(library):
 
 def factors_stand_second(library):
     a, b, c = (library.tensor([1.0, 2.0]) + n for n in range(3))
+    library.set_warn_always(True)  # also if another test had the warning before
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         results = [getattr(library, n)(a, 2, b, c).tolist() for n in ("addcmul", "addcdiv")]
@@ -195,6 +196,7 @@ def factors_stand_second(library):
             square.clone().addbmm_(2, 3, square[None], square[None]).tolist(),
             library.add(a, 2, b, out=library.empty(2)).tolist(),
         ]
+    library.set_warn_always(False)
     return results, {warning.category for warning in found}
 
 

@@ -24,6 +24,17 @@ _FACTORS = {
 }
 
 
+def is_factor(value: Any) -> bool:
+    """Return True for a number, or a tensor of one whose gradient nobody asks for."""
+    if isinstance(value, Tensor):
+        return value.ndim == 0 and not value.requires_grad
+    return isinstance(value, int | float | complex)
+
+
+def _number(factor: Any) -> Any:
+    return factor.item() if isinstance(factor, Tensor) else factor
+
+
 def factors_by_name(
     error: Exception, name: str, args: tuple
 ) -> tuple[list[Tensor], dict[str, Any]] | None:
@@ -37,9 +48,12 @@ def factors_by_name(
     count, names = _FACTORS.get(name, (0, ()))
     if not isinstance(error, TypeError) or not count < len(args) <= count + len(names):
         return None
-    tensors = [argument for argument in args if isinstance(argument, Tensor)]
-    numbers = [argument for argument in args if not isinstance(argument, Tensor)]
-    if len(tensors) != count or not all(isinstance(x, int | float | complex) for x in numbers):
+    places = [place for place, argument in enumerate(args) if is_factor(argument)]
+    if len(names) == 1 and 1 in places:
+        places = [1]
+    numbers = [_number(args[place]) for place in places]
+    tensors = [argument for place, argument in enumerate(args) if place not in places]
+    if len(tensors) != count or not all(isinstance(x, Tensor) for x in tensors):
         return None
     factors = dict(zip(names, numbers, strict=False))
     warn_in_place_of_pytorch(

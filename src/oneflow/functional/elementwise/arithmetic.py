@@ -7,6 +7,8 @@ from typing import Any
 
 from oneflow.base.dtype import Category, DType, complex128, float64, get_default_dtype
 from oneflow.base.limits import require_range
+from oneflow.base.program_name import PYTORCH, program_name
+from oneflow.functional.factors_first import is_factor
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import elementwise as p, power as powers
 from oneflow.primitives.registry import Primitive
@@ -84,6 +86,15 @@ def require_addends(name: str, operands: Iterable[Any]) -> None:
         )
 
 
+def _is_factor_of_pytorch(other: Tensor, others: tuple) -> bool:
+    """Return True for the second of three operands that PyTorch takes for ``alpha``.
+
+    OneFlow, whose programs write the same call, adds up all three.
+    """
+    is_old_form = len(others) == 1 and isinstance(others[0], Tensor) and is_factor(other)
+    return is_old_form and program_name() == PYTORCH
+
+
 @function(inplace=True, also=("_C.add",))
 def add(input: Tensor, other: Tensor | float, *others: Tensor | float, alpha: float = 1) -> Tensor:
     """``input + alpha * other``, broadcast.
@@ -107,7 +118,7 @@ def add(input: Tensor, other: Tensor | float, *others: Tensor | float, alpha: fl
         >>> flow.add(flow.tensor([1.0, 2.0]), 10, alpha=2)
         tensor([21., 22.], dtype=oneflow.float32)
     """
-    if others and not isinstance(other, Tensor):
+    if others and (not isinstance(other, Tensor) or _is_factor_of_pytorch(other, others)):
         raise TypeError("add(): more than two operands need a tensor as the second")
     if any(isinstance(operand, Tensor) for operand in others):
         require_addends("add", (input, other, *others))

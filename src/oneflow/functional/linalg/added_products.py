@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from oneflow.base.dtype import HALF_DTYPES, Category, float32
 from oneflow.base.shape import broadcast_shapes
 from oneflow.functional.linalg.einsum import tensordot
@@ -65,6 +67,20 @@ def _added_matmul(
     return cast_to(_added(name, cast_to(input, float32), product, beta, alpha), dtype)
 
 
+def _require_factors(name: str, *factors: Any) -> None:
+    """Refuse tensors with dimensions, as in calls of old programs that give factors first.
+
+    Raises:
+        TypeError: one is such a tensor.
+    """
+    for factor in factors:
+        if isinstance(factor, Tensor) and factor.ndim:
+            raise TypeError(
+                f"{name}(): `alpha` and `beta` must be numbers, got a tensor of shape"
+                f" {list(factor.shape)}"
+            )
+
+
 @function(inplace=True)
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, alpha: float = 1, beta: float = 1) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``.
@@ -77,6 +93,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, alpha: float = 1, beta: flo
         beta: factor of `input`; with 0 its values do not matter.
 
     Raises:
+        TypeError: a factor is a tensor with dimensions.
         RuntimeError: shapes do not fit, or dtypes differ.
 
     Example:
@@ -84,6 +101,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, alpha: float = 1, beta: flo
         >>> flow.addmm(flow.ones(1), flow.ones(1, 3), flow.ones(3, 2), beta=10).tolist()
         [[13.0, 13.0]]
     """
+    _require_factors("addmm", alpha, beta)
     require_one_dtype("addmm", input, mat2)
     require_rank("mm", 2, input=mat1, mat2=mat2)
     return _added_matmul("addmm", input, mat1, mat2, beta, alpha)
@@ -105,6 +123,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, alpha: float = 1, beta: float
         >>> flow.addmv(flow.ones(2), flow.ones(2, 3), flow.ones(3))
         tensor([4., 4.], dtype=oneflow.float32)
     """
+    _require_factors("addmv", alpha, beta)
     require_one_dtype("addmv", input, mat)
     require_rank("mv", 2, input=mat)
     require_rank("mv", 1, vec=vec)
@@ -176,6 +195,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
         alpha: factor of the product.
 
     Raises:
+        TypeError: a factor is a tensor with dimensions.
         RuntimeError: shapes do not fit; or a factor is a float and all tensors are integers, or a
             bool and they are not.
 
