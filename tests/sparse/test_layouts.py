@@ -58,6 +58,37 @@ def test_functions_make_tensors_in_the_layout_that_they_are_given(name, layout, 
     assert made(flow) == made(torch)
 
 
+@pytest.mark.parametrize("name", ["zeros_like", "empty_like"])
+def test_options_by_position_count_in_other_layouts(name):
+    for x in (flow.ones(2, 3), flow.ones(2, 3).to_sparse_csr()):
+        made = getattr(flow, name)(
+            x, flow.float64, "meta", None, None, True, layout=flow.sparse_coo
+        )
+        assert (made.layout, made.dtype, made.device.type) == (
+            flow.sparse_coo,
+            flow.float64,
+            "meta",
+        )
+        assert made.requires_grad
+    options = flow.float64, None, flow.placement("cpu", [0]), flow.sbp.broadcast
+    with pytest.raises(RuntimeError, match="sparse tensors are local"):
+        getattr(flow, name)(flow.ones(2, 3), *options, layout=flow.sparse_coo)
+
+
+@pytest.mark.parametrize("name", ["zeros", "empty"])
+def test_results_in_a_layout_are_written_to_a_tensor_of_that_layout(name):
+    def outcome(lib, form):
+        out = getattr(lib.ones(2, 3), form)()
+        try:
+            result = getattr(lib, name)(2, 3, out=out, layout=lib.sparse_coo)
+        except RuntimeError as error:
+            return "strided" in str(error).lower()
+        return result is out, out._nnz()
+
+    for form in ("to_sparse", "clone"):
+        assert outcome(flow, form) == outcome(torch, form)
+
+
 LIKE_SPARSE = {
     "ones_like": lambda lib, x, **options: lib.ones_like(x, **options),
     "full_like": lambda lib, x, **options: lib.full_like(x, 3, **options),

@@ -10,6 +10,7 @@ from oneflow.base.layout import Layout
 from oneflow.functional.creation.factory_functions import empty
 from oneflow.functional.registry import COMPOSED_CALLS, FUNCTIONS, put_out
 from oneflow.sparse import operators, products
+from oneflow.sparse.layouts import written
 from oneflow.sparse.tensor import SparseTensor
 from oneflow.tensor.tensor import Tensor
 
@@ -54,16 +55,8 @@ def call(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
     if out is None:
         return result
     return (
-        _written(out, result, name) if isinstance(out, SparseTensor) else put_out(out, result, name)
+        written(out, result, name) if isinstance(out, SparseTensor) else put_out(out, result, name)
     )
-
-
-def _written(out: SparseTensor, result: Tensor, name: str) -> SparseTensor:
-    """`out`, the tensor that is written to, with the parts of a result."""
-    kinds = [(tensor.layout, tuple(tensor.shape), tensor.dtype) for tensor in (out, result)]
-    if not isinstance(result, SparseTensor) or kinds[0] != kinds[1]:
-        raise operators.refuse(name, f"`out` is {kinds[0]}, the result {kinds[1]}")
-    return out._replace_parts(result._parts)
 
 
 def _strided_example(value: Any) -> Any:
@@ -114,7 +107,7 @@ def _in_place(name: str) -> Callable[..., Any]:
     """A method that gives the tensor the parts of a result."""
 
     def method(self: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
-        return _written(self, _computed(name, (self, *args), kwargs), f"{name}_")
+        return written(self, _computed(name, (self, *args), kwargs), f"{name}_")
 
     return method
 

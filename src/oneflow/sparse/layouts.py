@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from oneflow.base.layout import Layout
+from oneflow.base.parameters import parameters_of
 from oneflow.functional.creation.factory_functions import empty
 from oneflow.functional.registry import MADE_IN_LAYOUT
 from oneflow.sparse.creation import without_values
+from oneflow.sparse.tensor import SparseTensor
 from oneflow.tensor.composed import ComposedTensor
 from oneflow.tensor.tensor import Tensor
 
@@ -32,10 +35,14 @@ def made_in_layout(
         TypeError: `layout` is none.
         NotImplementedError: the function makes other elements than 0, or the layout is not
             written.
+        RuntimeError: the tensor would be global, or the result is not what `out=` holds.
     """
     name = public.__name__
     if not isinstance(layout, Layout):
         raise TypeError(f"{name}(): argument 'layout' must be a layout, not {layout!r}")
+    out = kwargs.pop("out", None)
+    if out is not None:
+        return written(out, made_in_layout(public, layout, args, kwargs), name)
     example = next((x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)), None)
     if isinstance(example, ComposedTensor) and example.layout is layout:
         return public(*args, **kwargs)
@@ -44,9 +51,27 @@ def made_in_layout(
             f"`{name}` makes tensors of layout strided, got `layout={layout}`; `to_sparse(layout="
             "...)` converts its result"
         )
+    parameters = parameters_of(inspect.unwrap(public))
+    if parameters.variadic is None:
+        args, kwargs = (), {**dict(zip(parameters.positional, args, strict=False)), **kwargs}
+    if kwargs.pop("placement", None) is not None or kwargs.pop("sbp", None) is not None:
+        raise RuntimeError(f"{name}(): sparse tensors are local, got `placement` or `sbp`")
     requires_grad = kwargs.pop("requires_grad", False)
     device = kwargs.pop("device", None) or (empty(0) if example is None else example).device
     # Only its shape and dtype are asked for.
     plain = public(*args, **kwargs, device="meta")
     result = without_values(layout, plain.shape, 0, plain.dtype, device)
     return result.requires_grad_() if requires_grad else result
+
+
+def written(out: Tensor, result: Tensor, name: str) -> SparseTensor:
+    """Return `out`, the tensor that is written to, with the parts of a result.
+
+    Raises:
+        NotImplementedError: their layouts, shapes or dtypes differ. No `SparseOperandError`,
+            which would ask for a function of sparse tensors.
+    """
+    kinds = [(tensor.layout, tuple(tensor.shape), tensor.dtype) for tensor in (out, result)]
+    if isinstance(out, SparseTensor) and isinstance(result, SparseTensor) and kinds[0] == kinds[1]:
+        return out._replace_parts(result._parts)
+    raise NotImplementedError(f"{name}(): `out` is {kinds[0]}, the result {kinds[1]}")
