@@ -338,16 +338,27 @@ def test_a_plan_leaves_inputs_on_the_host() -> None:
     np.testing.assert_array_equal(x.numpy(), X + 1)
 
 
-def test_a_signal_handler_may_record_at_any_call() -> None:
+# What a signal handler does with `x` and the pending `y`, and its result by NumPy.
+HANDLERS: dict[str, tuple[Callable, Any]] = {
+    "records": (lambda x, y: x + 1, X + 1),
+    "reads": (lambda x, y: y.numpy(), X * 2 + 1),
+    "records and reads": (lambda x, y: (y + x).numpy(), X * 3 + 1),
+    "runs": (lambda x, y: flow.ones(1 << 17)[: X.size].reshape(X.shape).mul(y).numpy(), X * 2 + 1),
+}
+
+
+@pytest.mark.parametrize("name", HANDLERS)
+def test_a_signal_handler_may_come_at_any_call(name: str) -> None:
+    function, expected = HANDLERS[name]
     for number in itertools.count(1):
-        x, recorded = flow.tensor(X), []
+        x, results = flow.tensor(X) * 1, []
         y = x * 2 + 1
         calls = itertools.count(1)
 
-        def handle(frame: Any, event: str, argument: Any, x: flow.Tensor = x) -> None:
+        def handle(frame: Any, event: str, argument: Any) -> None:
             if event == "call" and next(calls) == number:  # noqa: B023
                 sys.setprofile(None)
-                recorded.append(x + 1)  # noqa: B023
+                results.append(function(x, y))  # noqa: B023
 
         sys.setprofile(handle)
         try:
@@ -355,11 +366,22 @@ def test_a_signal_handler_may_record_at_any_call() -> None:
         finally:
             sys.setprofile(None)
         assert element == 11
-        if not recorded:
+        if not results:
             break
-        np.testing.assert_array_equal(recorded[0].numpy(), X + 1)
+        np.testing.assert_array_equal(results[0], expected)
         np.testing.assert_array_equal(y.numpy(), X * 2 + 1)
     assert number > 20
+
+
+def test_handles_that_are_gone_are_not_kept() -> None:
+    x = flow.tensor(X) + 1
+    x.numpy()
+    host_array = unwrap(x).recorder
+    assert type(host_array) is HostArray
+    handles = [x.detach() for _ in range(9)]
+    assert len(host_array._values) == 10
+    del handles
+    assert len(host_array._values) == 1
 
 
 def test_a_handle_made_while_numbers_are_put_on_the_device() -> None:
@@ -368,7 +390,7 @@ def test_a_handle_made_while_numbers_are_put_on_the_device() -> None:
     host_array = unwrap(x).recorder
     assert type(host_array) is HostArray
 
-    class References(list):
+    class References(set):
         def __iter__(self) -> Iterator[Any]:
             yield from super().__iter__()
             late.append(host_array.value())

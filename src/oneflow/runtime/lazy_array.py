@@ -41,7 +41,8 @@ class DeferredArray:
 
     def __init__(self, spec: TensorSpec) -> None:
         self._spec = spec
-        self._values: list[ref[Value]] = []
+        # They leave it when they die: a state of a loop may have a new handle in each turn.
+        self._values: set[ref[Value]] = set()
 
     def value(self) -> Value:
         """A value whose array is read on first use."""
@@ -51,7 +52,7 @@ class DeferredArray:
 
     def add_alias(self, value: Value) -> None:
         """Register another value with the same numbers."""
-        self._values.append(ref(value))
+        self._values.add(ref(value, self._values.discard))
 
     def note_replacement(
         self, new: Value, old: Value, invalidate: Callable[[], None] | None = None
@@ -73,7 +74,7 @@ class DeferredArray:
         """Give the values their array and return it."""
         array = self.array()
         # All stay registered: another thread may add one at any time, which is put when it is read.
-        for reference in self._values:
+        for reference in (*self._values,):
             value = reference()
             if value is not None and value.recorder is self:
                 value.array = array
@@ -150,7 +151,7 @@ class HostArray(LazyArray):
 
     def __init__(self, spec: TensorSpec, numbers: Any) -> None:
         # As in the base classes, without a call of each: reading an element makes one.
-        self._spec, self._values, self._source, self.numbers = spec, [], numbers, numbers
+        self._spec, self._values, self._source, self.numbers = spec, set(), numbers, numbers
 
 
 @dataclass(slots=True)

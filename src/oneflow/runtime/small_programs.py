@@ -177,21 +177,26 @@ def run_small(recorder: Recorder) -> list[Any] | None:
     if len(outputs) > MAX_INSTRUCTIONS or not _is_for_numpy(recorder):
         return None
     started = time.perf_counter()
-    program = _small_program(tuple(recorder.key))
+    # Copied without a call: a signal handler may run the program, which then has no inputs any
+    # more. It donates none that is held here, too.
+    key, inputs, scalars = (*recorder.key,), (*recorder.arrays,), (*recorder.scalars,)
+    if recorder.closed:
+        return None
+    program = _small_program(key)
     if program.seconds > _MAX_SECONDS:
         return None
     references = [*outputs, *[reference for _, reference in recorder.aliases]]
     if sum([reference() is not None for reference in references]) > _MAX_RESULTS:
         return None
     # Others must not wait for a program that computes the inputs.
-    if not all(map(_is_ready, recorder.arrays)):
+    if not all(map(_is_ready, inputs)):
         return None
     try:
         if program.is_part:
-            arrays = _compute(program.steps, recorder.arrays, recorder.scalars)
+            arrays = _compute(program.steps, inputs, scalars)
         else:
             with np.errstate(all="ignore"):
-                arrays = _compute(program.steps, recorder.arrays, recorder.scalars)
+                arrays = _compute(program.steps, inputs, scalars)
     except Exception as error:
         if is_out_of_memory(error):
             return None
@@ -243,7 +248,9 @@ def _is_for_numpy(recorder: Recorder) -> bool:
 
 
 def _compute(
-    program: Sequence[tuple[SmallStep, Sequence[Any]]], inputs: Sequence[Any], scalars: list[Any]
+    program: Sequence[tuple[SmallStep, Sequence[Any]]],
+    inputs: Sequence[Any],
+    scalars: Sequence[Any],
 ) -> list[Any] | None:
     """The array of each output; None if a run-time check has failed."""
     numbers = iter(scalars)
