@@ -338,7 +338,7 @@ def test_a_plan_leaves_inputs_on_the_host() -> None:
     np.testing.assert_array_equal(x.numpy(), X + 1)
 
 
-# What a signal handler does with `x` and the pending `y`, and its result by NumPy.
+# Actions of a signal handler on `x` and the pending `y`, with their results by NumPy.
 HANDLERS: dict[str, tuple[Callable, Any]] = {
     "records": (lambda x, y: x + 1, X + 1),
     "reads": (lambda x, y: y.numpy(), X * 2 + 1),
