@@ -79,14 +79,14 @@ def _on_elements(func: Callable[..., Any], inputs: tuple) -> tuple[Callable[...,
 
     Elements that a sparse tensor does not store are not moved.
     """
-    forms = [composed_form(value) for value in inputs]
+    templates = [composed_form(value) for value in inputs]
     values = tuple(
         value if form is None else elements_of(value).detach().requires_grad_(value.requires_grad)
-        for value, form in zip(inputs, forms, strict=True)
+        for value, form in zip(inputs, templates, strict=True)
     )
 
     def on_elements(*moved: Any) -> Any:
-        outputs = func(*map(in_form, forms, moved))
+        outputs = func(*map(in_form, templates, moved))
         return tuple(map(elements_of, _tuple(outputs, "outputs of the function", "gradcheck")))
 
     return on_elements, values

@@ -15,7 +15,7 @@ class OutOfMemoryError(RuntimeError):
     """
 
 
-class InapplicableAttributeError(RuntimeError, AttributeError):
+class UnavailableAttributeError(RuntimeError, AttributeError):
     """An attribute that objects of this kind do not have, such as `sbp` of a local tensor.
 
     It is a `RuntimeError`, as in OneFlow, and an `AttributeError`, so that `hasattr` is False and

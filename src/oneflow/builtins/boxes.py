@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from oneflow.builtins.operands import require_alike
+from oneflow.builtins.operands import require_same_shape_and_dtype
 from oneflow.functional.elementwise.clamp import maximum, minimum
 from oneflow.functional.registry import function
 from oneflow.tensor.tensor import Tensor
@@ -40,7 +40,7 @@ def fused_get_boundding_boxes_coord(
         >>> [each.item() for each in sides]
         [0.0, 2.0, 0.0, 2.0, 1.0, 3.0, 1.5, 2.5]
     """
-    require_alike(
+    require_same_shape_and_dtype(
         "fused_get_boundding_boxes_coord", x1=x1, y1=y1, w1=w1, h1=h1, x2=x2, y2=y2, w2=w2, h2=h2
     )
     return (*_edges(x1, w1), *_edges(y1, h1), *_edges(x2, w2), *_edges(y2, h2))
@@ -73,7 +73,7 @@ def fused_get_intersection_area(
         >>> flow._C.fused_get_intersection_area(zero, two, one, three, zero, two, one, three)
         tensor([1.], dtype=oneflow.float32)
     """
-    require_alike(
+    require_same_shape_and_dtype(
         "fused_get_intersection_area",
         b1_x1=b1_x1,
         b1_x2=b1_x2,
@@ -104,7 +104,7 @@ def fused_get_iou(
         >>> flow._C.fused_get_iou(two, two, two, two, one, 1.0)
         tensor([0.1250], dtype=oneflow.float32)
     """
-    require_alike("fused_get_iou", w1=w1, h1=h1, w2=w2, h2=h2, inter=inter)
+    require_same_shape_and_dtype("fused_get_iou", w1=w1, h1=h1, w2=w2, h2=h2, inter=inter)
     return inter / (w1 * h1 + w2 * h2 - inter + eps)
 
 
@@ -132,7 +132,7 @@ def fused_get_convex_diagonal_squared(
         >>> flow._C.fused_get_convex_diagonal_squared(zero, one, one, three, *[zero, one] * 2, 0.5)
         tensor([10.5000], dtype=oneflow.float32)
     """
-    require_alike(
+    require_same_shape_and_dtype(
         "fused_get_convex_diagonal_squared",
         b1_x1=b1_x1,
         b1_x2=b1_x2,
@@ -171,7 +171,7 @@ def fused_get_center_dist(
         >>> flow._C.fused_get_center_dist(zero, one, one, three, *[zero, one] * 2)
         tensor([2.2500], dtype=oneflow.float32)
     """
-    require_alike(
+    require_same_shape_and_dtype(
         "fused_get_center_dist",
         b1_x1=b1_x1,
         b1_x2=b1_x2,
@@ -202,7 +202,7 @@ def fused_get_ciou_diagonal_angle(
         >>> flow._C.fused_get_ciou_diagonal_angle(one, one, zero, one, 0.0)
         tensor([0.2500], dtype=oneflow.float32)
     """
-    require_alike("fused_get_ciou_diagonal_angle", w1=w1, h1=h1, w2=w2, h2=h2)
+    require_same_shape_and_dtype("fused_get_ciou_diagonal_angle", w1=w1, h1=h1, w2=w2, h2=h2)
     angle = (w2 / (h2 + eps)).atan() - (w1 / (h1 + eps)).atan()
     return angle * angle * (4 / math.pi**2)
 
@@ -230,6 +230,6 @@ def fused_get_ciou_result(
         >>> flow._C.fused_get_ciou_result(half, half, one, one * 4, 0.0)
         (tensor([0.], dtype=oneflow.float32), tensor([0.5000], dtype=oneflow.float32))
     """
-    require_alike("fused_get_ciou_result", v=v, iou=iou, rho2=rho2, c2=c2)
+    require_same_shape_and_dtype("fused_get_ciou_result", v=v, iou=iou, rho2=rho2, c2=c2)
     alpha = v / (v - iou + (1 + eps))
     return iou - (rho2 / c2 + v * alpha.detach()), alpha

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oneflow.builtins.operands import require_alike
+from oneflow.builtins.operands import require_same_shape_and_dtype
 from oneflow.functional.elementwise.trigonometry import cos, sinh
 from oneflow.functional.registry import function
 from oneflow.tensor.tensor import Tensor
@@ -21,7 +21,7 @@ def tanh_grad(y: Tensor, dy: Tensor) -> Tensor:
         >>> flow._C.tanh_grad(flow.tensor([0.0, 0.5]), flow.ones(2))
         tensor([1.0000, 0.7500], dtype=oneflow.float32)
     """
-    require_alike("tanh_grad", y=y, dy=dy)
+    require_same_shape_and_dtype("tanh_grad", y=y, dy=dy)
     return dy * (1 - y * y)
 
 
@@ -38,7 +38,7 @@ def cosh_grad(x: Tensor, dy: Tensor) -> Tensor:
         >>> flow._C.cosh_grad(flow.zeros(1), flow.ones(1))
         tensor([0.], dtype=oneflow.float32)
     """
-    require_alike("cosh_grad", x=x, dy=dy)
+    require_same_shape_and_dtype("cosh_grad", x=x, dy=dy)
     return dy * sinh(x)
 
 
@@ -55,5 +55,5 @@ def tan_grad(x: Tensor, dy: Tensor) -> Tensor:
         >>> flow._C.tan_grad(flow.zeros(1), flow.ones(1))
         tensor([1.], dtype=oneflow.float32)
     """
-    require_alike("tan_grad", x=x, dy=dy)
+    require_same_shape_and_dtype("tan_grad", x=x, dy=dy)
     return dy / (cos(x) * cos(x))

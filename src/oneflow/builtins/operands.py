@@ -33,7 +33,7 @@ def require_same_shape(name: str, **operands: Tensor) -> None:
         raise RuntimeError(f"`{name}`: all operands must have the same shape, got {shapes}")
 
 
-def require_alike(name: str, **operands: Tensor) -> None:
+def require_same_shape_and_dtype(name: str, **operands: Tensor) -> None:
     """Check that all operands have one shape and one dtype, as fused kernels demand.
 
     Raises:

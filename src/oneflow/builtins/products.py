@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.builtins.operands import require_alike, require_lists
+from oneflow.builtins.operands import require_lists, require_same_shape_and_dtype
 from oneflow.functional.creation.factory_functions import zeros
 from oneflow.functional.elementwise.activation import gelu, relu
 from oneflow.functional.elementwise.clamp import where
@@ -157,7 +157,9 @@ def fused_weighted_sum(
         tensor([2.5000], dtype=oneflow.float32)
     """
     require_lists("fused_weighted_sum", in_=in_, weights=weights)
-    require_alike("fused_weighted_sum", **{f"in_{i}": tensor for i, tensor in enumerate(in_)})
+    require_same_shape_and_dtype(
+        "fused_weighted_sum", **{f"in_{i}": tensor for i, tensor in enumerate(in_)}
+    )
     first, *others = [tensor * weight for tensor, weight in zip(in_, weights, strict=True)]
     return sum(others, first) * alpha
 
@@ -187,7 +189,7 @@ def fused_fast_gelu_mul(x: Tensor, multiplier: Tensor) -> Tensor:
         >>> flow._C.fused_fast_gelu_mul(flow.tensor([1.0]), flow.tensor([2.0]))
         tensor([1.6824], dtype=oneflow.float32)
     """
-    require_alike("fused_fast_gelu_mul", x=x, multiplier=multiplier)
+    require_same_shape_and_dtype("fused_fast_gelu_mul", x=x, multiplier=multiplier)
     return fast_gelu(x) * multiplier
 
 

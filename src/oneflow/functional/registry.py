@@ -57,7 +57,7 @@ COMPOSED_CALLS: dict[type[Exception], Hook[Callable[[str, tuple, dict[str, Any]]
     NestedOperandError: Hook("functions of nested tensors", "oneflow.nested.dispatch"),
 }
 # The result of a function that makes tensors, for another `layout=` than `strided`.
-MADE_IN_LAYOUT: Hook[Callable[[Callable[..., Any], Layout, tuple, dict[str, Any]], Any]] = Hook(
+CREATE_IN_LAYOUT: Hook[Callable[[Callable[..., Any], Layout, tuple, dict[str, Any]], Any]] = Hook(
     "tensors in layouts of sparse ones", "oneflow.sparse.layouts"
 )
 # Spellings of one argument in PyTorch, OneFlow and NumPy. A function accepts all aliases of the
@@ -259,7 +259,7 @@ def _accept_keyword_aliases(
                 return body(*args, **kwargs)
             layout = {key: kwargs.pop(key, None) for key in ignored}.get("layout")
             if layout not in (None, Layout.strided):
-                return MADE_IN_LAYOUT.value(public, layout, args, kwargs)
+                return CREATE_IN_LAYOUT.value(public, layout, args, kwargs)
             out = None if takes_out else kwargs.pop("out", None)
             _rename_arguments(kwargs, rename, public.__name__, takes_reduction)
             if isinstance(out, Tensor) and len(args) <= dtype_place:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oneflow.base.errors import InapplicableAttributeError
+from oneflow.base.errors import UnavailableAttributeError
 from oneflow.base.sbp import Sbp, Split
 from oneflow.legacy.context import current_run
 from oneflow.legacy.parallel_cast import parallel_cast
@@ -77,7 +77,7 @@ def op_name(self: Tensor) -> str:
     """The name of a blob of a job: ``Input_0``, ``Input_1``, ... for arguments.
 
     Raises:
-        InapplicableAttributeError: called outside the body of a job.
+        UnavailableAttributeError: called outside the body of a job.
 
     Example:
         >>> import numpy as np
@@ -92,7 +92,7 @@ def op_name(self: Tensor) -> str:
         >>> names
         {'Input_0'}
     """
-    return current_run("the name of a blob", InapplicableAttributeError).blob_name(self)
+    return current_run("the name of a blob", UnavailableAttributeError).blob_name(self)
 
 
 def logical_blob_name(self: Tensor) -> str:

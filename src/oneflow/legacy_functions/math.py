@@ -106,7 +106,7 @@ def add_n(inputs: Sequence[Tensor]) -> Tensor:
     """
     if not inputs:
         raise ValueError("math.add_n() needs at least one tensor")
-    arithmetic.require_addends("math.add_n", inputs)
+    arithmetic.require_same_operands("math.add_n", inputs)
     total = inputs[0]
     for tensor in inputs[1:]:
         total = total + tensor

@@ -132,8 +132,8 @@ class ParamGroup(dict[str, Any]):
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         # The entries are no items of the pickle: those are set one by one, and would be noted.
         attributes = {**vars(self), "written": set(self.written)}
-        make_again = copyreg.__newobj__  # pyright: ignore[reportAttributeAccessIssue]
-        return make_again, (type(self),), (dict(self), attributes)
+        reconstruct = copyreg.__newobj__  # pyright: ignore[reportAttributeAccessIssue]
+        return reconstruct, (type(self),), (dict(self), attributes)
 
     def __setstate__(self, state: tuple[dict[str, Any], dict[str, Any]]) -> None:
         entries, attributes = state

@@ -39,10 +39,10 @@ def order_updates(program: Program) -> Program:
     if not updates:
         return program
     uses = _Uses(program)
-    gradients, delays = _gradient_ties(uses, updates), _delays(uses, updates)
-    if not gradients and not delays:
+    gradients, dependencies = _gradient_ties(uses, updates), _dependencies(uses, updates)
+    if not gradients and not dependencies:
         return program
-    builder = _DelayingBuilder(program, delays)
+    builder = _SchedulingBuilder(program, dependencies)
     for index in range(len(program.instructions)):
         builder.add(index)
         for numbers in gradients.get(index, ()):
@@ -51,43 +51,43 @@ def order_updates(program: Program) -> Program:
 
 
 @dataclass(frozen=True)
-class _Delay:
+class _Dependency:
     """A gradient's product that waits for an operand of another product.
 
     Attributes:
         product: the instruction that is the gradient of a weight.
         operand: of it, which it reads later.
-        following: the product whose operand it waits for.
-        awaited: that operand.
+        next_product: the product whose operand it waits for.
+        next_operand: that operand.
     """
 
     product: int
     operand: int
-    following: int
-    awaited: int
+    next_product: int
+    next_operand: int
 
 
-class _DelayingBuilder(ProgramBuilder):
+class _SchedulingBuilder(ProgramBuilder):
     """A builder that puts gradients' products behind the products that they wait for."""
 
-    def __init__(self, old: Program, delays: list[_Delay]) -> None:
+    def __init__(self, old: Program, dependencies: list[_Dependency]) -> None:
         super().__init__(old)
-        self._delays = {delay.product: delay for delay in delays}
-        self._followed: dict[int, list[_Delay]] = defaultdict(list)
-        for delay in delays:
-            self._followed[delay.following].append(delay)
+        self._dependencies = {dependency.product: dependency for dependency in dependencies}
+        self._blocked: dict[int, list[_Dependency]] = defaultdict(list)
+        for dependency in dependencies:
+            self._blocked[dependency.next_product].append(dependency)
         # Instructions that wait, and the number of the operand to read in place of an old one.
         self._waiting: list[int] = []
-        self._tied: dict[int, int] = {}
+        self._ordered: dict[int, int] = {}
 
     def add(self, index: int) -> None:
         """Append an instruction, or keep it until what it waits for is there."""
         if not self._is_ready(index):
             self._waiting.append(index)
-        elif index in self._delays:
-            self._copy_reading(index, {self._delays[index].operand: self._tied[index]})
-        elif index in self._followed:
-            self._copy_reading(index, self._tie(self._followed[index]))
+        elif index in self._dependencies:
+            self._copy_reading(index, {self._dependencies[index].operand: self._ordered[index]})
+        elif index in self._blocked:
+            self._copy_reading(index, self._insert_barrier(self._blocked[index]))
             waiting, self._waiting = self._waiting, []
             for later in waiting:
                 self.add(later)
@@ -95,25 +95,25 @@ class _DelayingBuilder(ProgramBuilder):
             self.copy(self.old.instructions[index])
 
     def _is_ready(self, index: int) -> bool:
-        if index in self._delays and index not in self._tied:
+        if index in self._dependencies and index not in self._ordered:
             return False
         return all(number in self.new for number in self.old.instructions[index].operands)
 
-    def _tie(self, delays: list[_Delay]) -> dict[int, int]:
-        """Tie what the delays wait for to their operands; return what the former are now."""
-        awaited = {delay.awaited for delay in delays}
-        numbers = [*awaited, *(delay.operand for delay in delays)]
-        tied = self.apply(optimization_barrier, [self.new[number] for number in numbers])
-        products = (delay.product for delay in delays)
-        self._tied.update(zip(products, tied[len(awaited) :], strict=True))
-        return dict(zip(awaited, tied, strict=False))
+    def _insert_barrier(self, dependencies: list[_Dependency]) -> dict[int, int]:
+        """Put a barrier behind operands and what they wait for; return the latter behind it."""
+        next_operands = {dependency.next_operand for dependency in dependencies}
+        numbers = [*next_operands, *(dependency.operand for dependency in dependencies)]
+        ordered = self.apply(optimization_barrier, [self.new[number] for number in numbers])
+        products = (dependency.product for dependency in dependencies)
+        self._ordered.update(zip(products, ordered[len(next_operands) :], strict=True))
+        return dict(zip(next_operands, ordered, strict=False))
 
-    def _copy_reading(self, index: int, tied: dict[int, int]) -> None:
-        """Copy an instruction that reads tied values; what else reads them may be fused."""
-        untied = {number: self.new[number] for number in tied}
-        self.new.update(tied)
+    def _copy_reading(self, index: int, ordered: dict[int, int]) -> None:
+        """Copy an instruction that reads values behind a barrier; other readers may be fused."""
+        unordered = {number: self.new[number] for number in ordered}
+        self.new.update(ordered)
         self.copy(self.old.instructions[index])
-        self.new.update(untied)
+        self.new.update(unordered)
 
 
 class _Uses:
@@ -151,7 +151,7 @@ class _Uses:
         instruction = self.program.instructions[self.producer[number]]
         return shard_bytes(instruction.operation.out_specs[instruction.results.index(number)])
 
-    def apart_from(self, number: int, update: int, gradient: int) -> list[int]:
+    def independent_users(self, number: int, update: int, gradient: int) -> list[int]:
         """The other instructions that read a value, and that its gradient does not depend on."""
         ancestors = self._before[self.producer[gradient]]
         return [user for user in self.users[number] if user != update and not ancestors >> user & 1]
@@ -183,21 +183,21 @@ def _gradient_ties(uses: _Uses, updates: list[_Update]) -> dict[int, list[list[i
     for update, parameter, gradient in updates:
         if instructions[update].operation.device.type != "cpu":
             continue
-        others = uses.apart_from(parameter, update, gradient)
+        others = uses.independent_users(parameter, update, gradient)
         if others and others[-1] < update:
             numbers = [gradient, *(instructions[other].results[0] for other in others)]
             ties[max(uses.producer[number] for number in numbers)].append(numbers)
     return ties
 
 
-def _delays(uses: _Uses, updates: list[_Update]) -> list[_Delay]:
+def _dependencies(uses: _Uses, updates: list[_Update]) -> list[_Dependency]:
     """The products that are gradients and wait for those that read the weight."""
-    delays: list[_Delay] = []
+    dependencies: list[_Dependency] = []
     instructions = uses.program.instructions
     for update, parameter, gradient in updates:
         if instructions[update].operation.device.type != "tpu":
             continue
-        product = _product_behind(uses, gradient)
+        product = _gradient_product(uses, gradient)
         if product is None:
             continue
         read = [parameter]
@@ -207,29 +207,29 @@ def _delays(uses: _Uses, updates: list[_Update]) -> list[_Delay]:
         others = {
             other
             for number in read
-            for other in uses.apart_from(number, update, gradient)
+            for other in uses.independent_users(number, update, gradient)
             if instructions[other].operation.primitive is not cast
         }
         if len(others) != 1:
             continue
         (other,) = others
         shared = set(instructions[other].operands).intersection(instructions[product].operands)
-        following = _following_product(uses, other)
-        if not shared or following is None:
+        next_product = _next_product(uses, other)
+        if not shared or next_product is None:
             continue
         operand = min(shared)
         weight_bytes = shard_bytes(uses.program.inputs[parameter])
         if uses.shard_bytes(operand) <= _OPERAND_BYTES * weight_bytes:
-            delays.append(_Delay(product, operand, *following))
-    followed = {delay.following for delay in delays}
+            dependencies.append(_Dependency(product, operand, *next_product))
+    next_products = {dependency.next_product for dependency in dependencies}
     return [
-        delay
-        for delay in delays
-        if not any(uses.is_before(delay.product, product) for product in followed)
+        dependency
+        for dependency in dependencies
+        if not any(uses.is_before(dependency.product, product) for product in next_products)
     ]
 
 
-def _product_behind(uses: _Uses, gradient: int) -> int | None:
+def _gradient_product(uses: _Uses, gradient: int) -> int | None:
     """The product whose result is a gradient, cast or exchanged."""
     while gradient in uses.producer:
         index = uses.producer[gradient]
@@ -241,7 +241,7 @@ def _product_behind(uses: _Uses, gradient: int) -> int | None:
     return None
 
 
-def _following_product(uses: _Uses, index: int) -> tuple[int, int] | None:
+def _next_product(uses: _Uses, index: int) -> tuple[int, int] | None:
     """The first product behind an instruction and what XLA fuses with it, and its operand."""
     instructions = uses.program.instructions
     values = set(instructions[index].results)

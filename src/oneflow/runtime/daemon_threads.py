@@ -20,7 +20,7 @@ from typing import Any
 from oneflow.base.tensor_threads import threads_with_tensors
 
 _POLL_INTERVAL = 0.005
-_POLLS = 50
+_POLL_LIMIT = 50
 # A thread that computes again and again does so in this share of the polls.
 _POLL_SHARE = 0.05
 _SECONDS_TO_END = 10.0
@@ -33,14 +33,14 @@ _WAITING = frozenset(
 def end_daemon_threads() -> None:
     """End the daemon threads that compute again and again; takes ten seconds at most."""
     running = _running_threads()
-    limit, idle_polls = time.monotonic() + _SECONDS_TO_END, 0
+    limit, idle_count = time.monotonic() + _SECONDS_TO_END, 0
     with _without_reports():
         while any(map(threading.Thread.is_alive, running)) and time.monotonic() < limit:
             seen = [thread for thread in running if _is_running(_packages(thread))]
             for thread in seen:
                 _raise_exit(thread)
-            idle_polls = 0 if seen else idle_polls + 1
-            if idle_polls == _POLLS:
+            idle_count = 0 if seen else idle_count + 1
+            if idle_count == _POLL_LIMIT:
                 return
             time.sleep(_POLL_INTERVAL)
 
@@ -50,14 +50,14 @@ def _running_threads() -> list[threading.Thread]:
     own = threading.get_ident()
     threads = [thread for thread in threads_with_tensors() if thread.daemon and thread.ident != own]
     counts: Counter[threading.Thread] = Counter()
-    for _ in range(_POLLS):
+    for _ in range(_POLL_LIMIT):
         packages = {thread: _packages(thread) for thread in threads}
         threads = [thread for thread in threads if packages[thread][0] not in _WAITING]
         if not threads:
             break
         counts.update(thread for thread in threads if _is_running(packages[thread]))
         time.sleep(_POLL_INTERVAL)
-    return [thread for thread in threads if counts[thread] >= _POLLS * _POLL_SHARE]
+    return [thread for thread in threads if counts[thread] >= _POLL_LIMIT * _POLL_SHARE]
 
 
 def _packages(thread: threading.Thread) -> list[str]:

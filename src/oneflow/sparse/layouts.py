@@ -9,7 +9,7 @@ from typing import Any
 from oneflow.base.layout import Layout
 from oneflow.base.parameters import parameters_of
 from oneflow.functional.creation.factory_functions import empty
-from oneflow.functional.registry import MADE_IN_LAYOUT
+from oneflow.functional.registry import CREATE_IN_LAYOUT
 from oneflow.sparse.creation import without_values
 from oneflow.sparse.tensor import SparseTensor
 from oneflow.tensor.composed import ComposedTensor
@@ -19,8 +19,8 @@ from oneflow.tensor.tensor import Tensor
 _OF_ZEROS = {"zeros", "zeros_like", "new_zeros", "empty", "empty_like", "new_empty"}
 
 
-@MADE_IN_LAYOUT.fill
-def made_in_layout(
+@CREATE_IN_LAYOUT.fill
+def create_in_layout(
     public: Callable[..., Any], layout: Layout, args: tuple, kwargs: dict[str, Any]
 ) -> Tensor:
     """Make a tensor in a layout of sparse tensors.
@@ -42,7 +42,7 @@ def made_in_layout(
         raise TypeError(f"{name}(): argument 'layout' must be a layout, not {layout!r}")
     out = kwargs.pop("out", None)
     if out is not None:
-        return written(out, made_in_layout(public, layout, args, kwargs), name)
+        return written(out, create_in_layout(public, layout, args, kwargs), name)
     example = next((x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)), None)
     if isinstance(example, ComposedTensor) and example.layout is layout:
         return public(*args, **kwargs)

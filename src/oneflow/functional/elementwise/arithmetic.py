@@ -70,7 +70,7 @@ def ordering(primitive: Primitive, x: Any, y: Any) -> Tensor:
     return binary(primitive, x, y)
 
 
-def require_addends(name: str, operands: Iterable[Any]) -> None:
+def require_same_operands(name: str, operands: Iterable[Any]) -> None:
     """Refuse to add up tensors of different shapes or dtypes; numbers may be among them.
 
     Raises:
@@ -121,7 +121,7 @@ def add(input: Tensor, other: Tensor | float, *others: Tensor | float, alpha: fl
     if others and (not isinstance(other, Tensor) or _is_factor_of_pytorch(other, others)):
         raise TypeError("add(): more than two operands need a tensor as the second")
     if any(isinstance(operand, Tensor) for operand in others):
-        require_addends("add", (input, other, *others))
+        require_same_operands("add", (input, other, *others))
     is_plain = type(alpha) is int and alpha == 1
     result = binary(p.add, input, other) if is_plain else _scaled_sum(p.add, input, other, alpha)
     for operand in others:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.base.errors import InapplicableAttributeError
+from oneflow.base.errors import UnavailableAttributeError
 from oneflow.base.placement import Placement, Sharding
 from oneflow.base.sbp import NdSbp, SbpLike, nd_sbp_of
 from oneflow.functional.creation.conversion import clone
@@ -39,7 +39,7 @@ def placement(self: Tensor) -> Placement:
     """The placement of a global tensor.
 
     Raises:
-        InapplicableAttributeError: the tensor is local.
+        UnavailableAttributeError: the tensor is local.
 
     Example:
         >>> import oneflow as flow
@@ -53,7 +53,7 @@ def sbp(self: Tensor) -> NdSbp:
     """The SBP of a global tensor: one entry per dimension of its placement.
 
     Raises:
-        InapplicableAttributeError: the tensor is local.
+        UnavailableAttributeError: the tensor is local.
 
     Example:
         >>> import oneflow as flow
@@ -66,7 +66,7 @@ def sbp(self: Tensor) -> NdSbp:
 def _require_global(tensor: Tensor, name: str) -> Any:
     spec = tensor._value.spec
     if spec.sbp is None:
-        raise InapplicableAttributeError(
+        raise UnavailableAttributeError(
             f"local tensors have no `{name}`; make a global one with `.to_global(placement, sbp)`"
         )
     return spec
@@ -224,7 +224,7 @@ def check_meta_consistency(self: Tensor) -> None:
     """Compare what ranks know of a global tensor.
 
     Raises:
-        InapplicableAttributeError: the tensor is local.
+        UnavailableAttributeError: the tensor is local.
 
     Example:
         >>> import oneflow as flow

@@ -131,8 +131,8 @@ def update_rule(
         def impl_on_gpus(*operands: Any, states: int, **attributes: Any) -> tuple:
             # XLA would let the update follow how the product that is a gradient lays its result,
             # and copy the new parameter and states into the places of the old.
-            laid = [row_major(x) if i % (states + 2) == 1 else x for i, x in enumerate(operands)]
-            return impl(*laid, states=states, **attributes)
+            ordered = [row_major(x) if i % (states + 2) == 1 else x for i, x in enumerate(operands)]
+            return impl(*ordered, states=states, **attributes)
 
         return created
 
