@@ -6,11 +6,21 @@ Zheng et al., "Distance-IoU Loss: Faster and Better Learning for Bounding Box Re
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from oneflow.builtins.operands import require_same_shape_and_dtype
 from oneflow.functional.elementwise.clamp import maximum, minimum
 from oneflow.functional.registry import function
 from oneflow.tensor.tensor import Tensor
+
+# The parameters of functions of two boxes, by their corners.
+_COORDINATES = ("b1_x1", "b1_x2", "b2_x1", "b2_x2", "b1_y1", "b1_y2", "b2_y1", "b2_y2")
+
+
+def _require_coordinates(name: str, coordinates: Sequence[Tensor]) -> None:
+    """Check that the coordinates of two boxes have one shape and one dtype."""
+    operands = dict(zip(_COORDINATES, coordinates, strict=True))
+    require_same_shape_and_dtype(name, **operands)
 
 
 @function(method=False, namespace="_C")
@@ -73,17 +83,8 @@ def fused_get_intersection_area(
         >>> flow._C.fused_get_intersection_area(zero, two, one, three, zero, two, one, three)
         tensor([1.], dtype=oneflow.float32)
     """
-    require_same_shape_and_dtype(
-        "fused_get_intersection_area",
-        b1_x1=b1_x1,
-        b1_x2=b1_x2,
-        b2_x1=b2_x1,
-        b2_x2=b2_x2,
-        b1_y1=b1_y1,
-        b1_y2=b1_y2,
-        b2_y1=b2_y1,
-        b2_y2=b2_y2,
-    )
+    coordinates = b1_x1, b1_x2, b2_x1, b2_x2, b1_y1, b1_y2, b2_y1, b2_y2
+    _require_coordinates("fused_get_intersection_area", coordinates)
     width = (minimum(b1_x2, b2_x2) - maximum(b1_x1, b2_x1)).clamp(0)
     return width * (minimum(b1_y2, b2_y2) - maximum(b1_y1, b2_y1)).clamp(0)
 
@@ -132,17 +133,8 @@ def fused_get_convex_diagonal_squared(
         >>> flow._C.fused_get_convex_diagonal_squared(zero, one, one, three, *[zero, one] * 2, 0.5)
         tensor([10.5000], dtype=oneflow.float32)
     """
-    require_same_shape_and_dtype(
-        "fused_get_convex_diagonal_squared",
-        b1_x1=b1_x1,
-        b1_x2=b1_x2,
-        b2_x1=b2_x1,
-        b2_x2=b2_x2,
-        b1_y1=b1_y1,
-        b1_y2=b1_y2,
-        b2_y1=b2_y1,
-        b2_y2=b2_y2,
-    )
+    coordinates = b1_x1, b1_x2, b2_x1, b2_x2, b1_y1, b1_y2, b2_y1, b2_y2
+    _require_coordinates("fused_get_convex_diagonal_squared", coordinates)
     width = maximum(b1_x2, b2_x2) - minimum(b1_x1, b2_x1)
     height = maximum(b1_y2, b2_y2) - minimum(b1_y1, b2_y1)
     return width * width + height * height + eps
@@ -171,17 +163,8 @@ def fused_get_center_dist(
         >>> flow._C.fused_get_center_dist(zero, one, one, three, *[zero, one] * 2)
         tensor([2.2500], dtype=oneflow.float32)
     """
-    require_same_shape_and_dtype(
-        "fused_get_center_dist",
-        b1_x1=b1_x1,
-        b1_x2=b1_x2,
-        b2_x1=b2_x1,
-        b2_x2=b2_x2,
-        b1_y1=b1_y1,
-        b1_y2=b1_y2,
-        b2_y1=b2_y1,
-        b2_y2=b2_y2,
-    )
+    coordinates = b1_x1, b1_x2, b2_x1, b2_x2, b1_y1, b1_y2, b2_y1, b2_y2
+    _require_coordinates("fused_get_center_dist", coordinates)
     x, y = b2_x1 + b2_x2 - b1_x1 - b1_x2, b2_y1 + b2_y2 - b1_y1 - b1_y2
     return (x * x + y * y) / 4
 

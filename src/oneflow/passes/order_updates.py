@@ -110,10 +110,10 @@ class _SchedulingBuilder(ProgramBuilder):
 
     def _copy_reading(self, index: int, ordered: dict[int, int]) -> None:
         """Copy an instruction that reads values behind a barrier; other readers may be fused."""
-        unordered = {number: self.new[number] for number in ordered}
+        before = {number: self.new[number] for number in ordered}
         self.new.update(ordered)
         self.copy(self.old.instructions[index])
-        self.new.update(unordered)
+        self.new.update(before)
 
 
 class _Uses:
