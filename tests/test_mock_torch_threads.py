@@ -7,7 +7,7 @@ import io
 import sys
 import threading
 from collections.abc import Callable
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ import torch
 
 from oneflow.mock_torch.importer import IMPORTER
 from oneflow.mock_torch.modules import MODULE_IN_PLACE
+from oneflow.tensor.subclasses import overridable
 from tests.checkpoint.both_libraries import OURS, saved
 
 _COUNT = 15
@@ -106,6 +107,20 @@ def test_one_module_is_made_for_several_threads(monkeypatch: pytest.MonkeyPatch)
     assert _run(*[look_up] * 4) == []
     assert len(modules) == 4
     assert all(module is modules[0] for module in modules)
+
+
+def test_threads_that_import_modules_at_once_copy_a_function_once() -> None:
+    copies: dict[FunctionType, list[FunctionType]] = {
+        FunctionType(_model.__code__, globals(), f"_function_{index}"): [] for index in range(200)
+    }
+
+    def copy_all() -> None:
+        for function, of_threads in copies.items():
+            of_threads.append(overridable(function))
+
+    assert _run(*[copy_all] * 4) == []
+    assert all(len(of_threads) == 4 for of_threads in copies.values())
+    assert all(len(set(of_threads)) == 1 for of_threads in copies.values())
 
 
 def test_switches_last_while_another_thread_imports_modules() -> None:

@@ -90,8 +90,9 @@ _ONLY_HERE = {
     "torch": (
         "ComplexDoubleTensor ComplexFloatTensor batch_gather broadcast_like cast "
         "combined_margin_loss contiguous convert_oneflow_dtype_to_numpy_dtype deform_conv2d "
-        "distributed_partial_fc_sample div_ dtypes equal_to erfinv_ expand gather_nd "
-        "get_printoptions global_to_global gt_ in_top_k index_add_ lerp_ local_to_global "
+        "dim_gather distributed_partial_fc_sample div_ dtypes dynamic_reshape equal_to erfinv_ "
+        "expand gather_nd get_printoptions global_to_global gt_ in_top_k index_add_ lerp_ "
+        "local_to_global "
         "logical_slice logical_slice_assign masked_fill_ new_empty new_full new_ones new_zeros "
         "nms placement quick_gelu repeat roc_auc_score roi_align scatter_nd slice slice_update "
         "slice_v2 square_relu tensor_scatter_nd_add tensor_scatter_nd_update to to_consistent "

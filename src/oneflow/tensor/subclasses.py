@@ -196,9 +196,10 @@ def _enable_method(name: str, method: Any, methods: dict[str, Any]) -> None:
 
 #: The functions that call overrides, or will.
 OVERRIDABLE: set[FunctionType] = set()
+# Names of one function lead to one copy, also where two threads import modules at once.
+_COPYING = threading.RLock()
 
 
-@functools.cache
 def overridable(
     function: FunctionType,
     public_api: Any = None,
@@ -219,6 +220,14 @@ def overridable(
         checks_classes: False for a function that asks modes alone.
         name: what the copy is called, if not as the function.
     """
+    with _COPYING:
+        return _overridable(function, public_api, checks_classes, name)
+
+
+@functools.cache
+def _overridable(
+    function: FunctionType, public_api: Any, checks_classes: bool, name: str | None
+) -> FunctionType:
     copy = _copy_of(function)
     copy.__name__ = name or function.__name__
     OVERRIDABLE.add(copy)
