@@ -16,8 +16,8 @@ from flowvision.transforms import functional_pil
 from oneflow.data.vision.pillow import Image, ImageFilter
 
 _TOP_LEVEL = 10.0
-_NEUTRAL_COLOR = (128, 128, 128)
-DEFAULT_HPARAMS: Mapping[str, Any] = {"translate_const": 250, "img_mean": _NEUTRAL_COLOR}
+_MEAN_COLOR = (128, 128, 128)
+DEFAULT_HPARAMS: Mapping[str, Any] = {"translate_const": 250, "img_mean": _MEAN_COLOR}
 
 
 # --- geometry
@@ -258,7 +258,7 @@ class AugmentOp:
         self.magnitude_max = self.hparams.get("magnitude_max") or _TOP_LEVEL
         random_resampling = (Image.Resampling.BILINEAR, Image.Resampling.BICUBIC)
         self._options = {
-            "fillcolor": self.hparams.get("img_mean", _NEUTRAL_COLOR),
+            "fillcolor": self.hparams.get("img_mean", _MEAN_COLOR),
             "resample": self.hparams.get("interpolation", random_resampling),
         }
 

@@ -262,9 +262,9 @@ def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
         [[-0.5]]
     """
     intersection, union = _intersection_and_union(boxes1, boxes2)
-    width, height = _hull_size(boxes1, boxes2)
-    hull = width * height
-    return intersection / union - (hull - union) / hull
+    width, height = _outer_size(boxes1, boxes2)
+    outer_area = width * height
+    return intersection / union - (outer_area - union) / outer_area
 
 
 def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
@@ -288,7 +288,7 @@ def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
         [[1.0]]
     """
     boxes1, boxes2 = _upcast(boxes1), _upcast(boxes2)
-    width, height = _hull_size(boxes1, boxes2)
+    width, height = _outer_size(boxes1, boxes2)
     diagonal = width**2 + height**2 + eps
     center1, center2 = ((boxes[:, :2] + boxes[:, 2:]) / 2 for boxes in (boxes1, boxes2))
     distance = ((center1[:, None] - center2) ** 2).sum(-1)
@@ -375,7 +375,7 @@ def _intersection_and_union(boxes1: Tensor, boxes2: Tensor) -> tuple[Tensor, Ten
     return intersection, box_area(boxes1)[:, None] + box_area(boxes2) - intersection
 
 
-def _hull_size(boxes1: Tensor, boxes2: Tensor) -> tuple[Tensor, Tensor]:
+def _outer_size(boxes1: Tensor, boxes2: Tensor) -> tuple[Tensor, Tensor]:
     """Return widths and heights of the smallest boxes around all pairs."""
     low = flow.minimum(boxes1[:, None, :2], boxes2[:, :2])
     high = flow.maximum(boxes1[:, None, 2:], boxes2[:, 2:])

@@ -165,7 +165,7 @@ def _difference(
         expected = _numerical(func, inputs, position, plain, eps)
         for mode, runs in passes.items():
             first, second = (gradients[place].detach().numpy() for gradients in runs)
-            if not _agree(first, second, nondet_tol):
+            if not _is_close(first, second, nondet_tol):
                 return (
                     f"a second {mode} pass gives another gradient of input {position}:\n"
                     f"first: {first}\nsecond: {second}"
@@ -179,7 +179,7 @@ def _difference(
     return None
 
 
-def _agree(first: np.ndarray, second: np.ndarray, tolerance: float) -> bool:
+def _is_close(first: np.ndarray, second: np.ndarray, tolerance: float) -> bool:
     """Return whether two passes gave one gradient; the second may be compiled: other roundings."""
     largest = np.max(np.abs(first[np.isfinite(first)]), initial=0)
     rounding = _MAX_ULPS * np.finfo(first.dtype).eps * largest

@@ -43,7 +43,7 @@ TYPES_WITHOUT_ARRAYS = (META_TYPE, "mps", "xpu")
 # The number of a device that PyTorch names by its type alone: the current one of this type.
 CURRENT = -1
 # PyTorch's devices of other types are named without a number, if it is 0.
-TYPES_OF_SEVERAL = ("cuda", "tpu")
+INDEXED_TYPES = ("cuda", "tpu")
 
 
 class Device:
@@ -119,8 +119,8 @@ class Device:
     @property
     def index(self) -> int | None:
         """Its ordinal among the devices of its type; PyTorch's CPU has none."""
-        is_one_of_several = self.number > 0 or self.type in TYPES_OF_SEVERAL
-        has_index = is_one_of_several or program_name() != PYTORCH
+        is_indexed = self.number > 0 or self.type in INDEXED_TYPES
+        has_index = is_indexed or program_name() != PYTORCH
         return self.number if has_index and self.number != CURRENT else None
 
     def __repr__(self) -> str:

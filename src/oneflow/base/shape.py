@@ -100,7 +100,7 @@ def as_integer(value: Any, name: str) -> int:
         raise TypeError(f"`{name}` must be int, got {type(value).__name__} {value!r}") from None
 
 
-def is_several(value: Any) -> TypeGuard[Sequence[Any]]:
+def is_sequence(value: Any) -> TypeGuard[Sequence[Any]]:
     """Return whether a value is a sequence of numbers; a 0-dim tensor is a single number."""
     return (
         isinstance(value, Iterable)
@@ -120,7 +120,7 @@ def wrap_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
     if dims is None:
         return tuple(range(ndim))
     numbers: Any = dims
-    if type(dims) is not tuple and not is_several(dims):
+    if type(dims) is not tuple and not is_sequence(dims):
         numbers = (dims,)
     wrapped = tuple([wrap_dim(dim, ndim) for dim in numbers])
     if len(set(wrapped)) != len(wrapped):

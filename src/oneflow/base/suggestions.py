@@ -16,26 +16,26 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
         >>> did_you_mean("lstm", ["RNN", "LSTM"])
         "; did you mean 'LSTM'?"
     """
-    by_letters: dict[str, list[str]] = {}
+    by_key: dict[str, list[str]] = {}
     for candidate in candidates:
-        by_letters.setdefault(candidate.casefold(), []).append(candidate)
+        by_key.setdefault(candidate.casefold(), []).append(candidate)
     folded = name.casefold()
     # A wrong letter is much of a short name.
     close = sorted(
-        (letters for letters in by_letters if _is_one_typo(folded, letters)),
-        key=lambda letters: letters[:1] != folded[:1],
+        (key for key in by_key if _is_one_change(folded, key)),
+        key=lambda close_key: close_key[:1] != folded[:1],
     )
-    close += difflib.get_close_matches(folded, by_letters, n=3, cutoff=0.7)
-    names = [candidate for letters in dict.fromkeys(close) for candidate in by_letters[letters]][:3]
+    close += difflib.get_close_matches(folded, by_key, n=3, cutoff=0.7)
+    names = [candidate for key in dict.fromkeys(close) for candidate in by_key[key]][:3]
     return f"; did you mean {' or '.join(map(repr, names))}?" if names else ""
 
 
-def _is_one_typo(one: str, other: str) -> bool:
+def _is_one_change(one: str, other: str) -> bool:
     """Return True if names differ by one letter too many, too few or wrong, or by two exchanged."""
-    shorter = min(len(one), len(other))
-    if shorter < 2:
+    length = min(len(one), len(other))
+    if length < 2:
         return False
-    same = next((i for i in range(shorter) if one[i] != other[i]), shorter)
+    same = next((i for i in range(length) if one[i] != other[i]), length)
     one, other = one[same:], other[same:]
     swapped = one[1::-1] + one[2:]
     return other in (one[1:], swapped) or other[1:] in (one, one[1:])

@@ -57,9 +57,11 @@ def transfer_file(
             partial.unlink()
             return
         note = _VersionNote(partial, url)
-        with _discarding(partial, note, lambda: not (note.version and os.stat(partial).st_size)):
+        with _remove_on_error(
+            partial, note, lambda: not (note.version and os.stat(partial).st_size)
+        ):
             expected = _transfer(url, target, file, note, progress)
-        with _discarding(partial, note, lambda: True):
+        with _remove_on_error(partial, note, lambda: True):
             verify(partial, expected)
         note.remove()
         os.replace(partial, target)
@@ -91,7 +93,7 @@ def _open_partial(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
 
 
 @contextlib.contextmanager
-def _discarding(
+def _remove_on_error(
     partial: Path, note: _VersionNote, is_useless: Callable[[], bool]
 ) -> Iterator[None]:
     """Remove what arrived after an error, if it is of no use for the next attempt."""

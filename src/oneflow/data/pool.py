@@ -26,7 +26,7 @@ _NO_FORK = (
     "value. Or begin to iterate before anything makes a tensor, and keep the workers by "
     "`persistent_workers=True`"
 )
-_UNPACKING = (
+_UNPICKLE = (
     "every DataLoader worker process while it unpacked the data set; what a data set is made of "
     "must be importable there, or come from the script itself"
 )
@@ -96,7 +96,7 @@ class WorkerPool:
             classes = (packed.find_class(*name) for name in problem.failing_classes)
             failing = {cls for cls in classes if cls is not None} - set(_failed_types)
             if not failing:
-                raise problem.exception(_UNPACKING)
+                raise problem.exception(_UNPICKLE)
             _failed_types.update(failing)
             packed = sending.pack(setup, set(_failed_types))
 

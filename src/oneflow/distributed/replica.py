@@ -33,7 +33,7 @@ from oneflow.tensor.transfer import value_from_numpy
 from oneflow.tensor.views import unwrap
 
 # For each parameter of a bucket, True if it has a gradient; then the dtype and device of all.
-Presence = tuple[tuple[bool, ...], DType, Device]
+HasGrads = tuple[tuple[bool, ...], DType, Device]
 
 
 def buffer_broadcasts(broadcast: bool, forward_sync: bool | None) -> tuple[bool, bool]:
@@ -98,13 +98,13 @@ class Replica(Joinable):
         self._broadcasts_buffers = broadcasts_buffers
         self._takes_buffers = True  # in the next forward pass
         self._watches_parameters = False
-        self._known_presence: dict[Presence, Value] = {}
+        self._known_has_grads: dict[HasGrads, Value] = {}
         self._scale = 1.0  # of means: over those that have not joined, if wanted
         self._divides_by_all = True
 
     def __getstate__(self) -> dict[str, Any]:
         """Copies of the module, such as those that average its weights, have replicas too."""
-        return {**vars(self), "_known_presence": {}}
+        return {**vars(self), "_known_has_grads": {}}
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -194,12 +194,12 @@ class Replica(Joinable):
         if not buckets:
             return
         with no_grad():
-            present = [_presence(bucket) for bucket in buckets]
+            present = [_has_grads(bucket) for bucket in buckets]
             # A function of the user may fail, and then the gradients stay as they are.
             values_of = _take_gradients if self.comm_hook is None else _gradients
-            results = self._exchange(buckets, values_of, map(self._presence_value, present))
-            for bucket, presence, (*means, shares) in zip(buckets, present, results, strict=True):
-                self._put_gradients(bucket, presence, means, shares)
+            results = self._exchange(buckets, values_of, map(self._has_grads_value, present))
+            for bucket, has_grads, (*means, shares) in zip(buckets, present, results, strict=True):
+                self._put_gradients(bucket, has_grads, means, shares)
 
     def _exchange(
         self,
@@ -236,20 +236,20 @@ class Replica(Joinable):
         trained = [parameter for parameter in self.parameters if parameter.requires_grad]
         return make_buckets(trained, self._bucket_size)
 
-    def _presence_value(self, presence: Presence) -> Value:
+    def _has_grads_value(self, has_grads: HasGrads) -> Value:
         """Return 1 for each gradient that is there and 0 for the others; it goes with them."""
-        value = self._known_presence.get(presence)
+        value = self._known_has_grads.get(has_grads)
         if value is None:
-            flags, dtype, device = presence
+            flags, dtype, device = has_grads
             value = value_from_numpy(np.array(flags, dtype.numpy), device)
-            self._known_presence[presence] = value
+            self._known_has_grads[has_grads] = value
         return value
 
     def _put_gradients(
-        self, bucket: Sequence[Tensor], presence: Presence, means: Sequence[Value], shares: Value
+        self, bucket: Sequence[Tensor], has_grads: HasGrads, means: Sequence[Value], shares: Value
     ) -> None:
         """Give parameters the means that some process has had a part in."""
-        flags = presence[0]
+        flags = has_grads[0]
         # Only a process that lacks a gradient must wait to see whether others have one.
         has_mean = flags if all(flags) else np.asarray(shares.read()) != 0
         for parameter, mean, is_known in zip(bucket, means, has_mean, strict=True):
@@ -395,7 +395,7 @@ class _Buffers:
         self.broadcast(source, ranks)
 
 
-def _presence(parameters: Sequence[Tensor]) -> Presence:
+def _has_grads(parameters: Sequence[Tensor]) -> HasGrads:
     first = parameters[0]
     return (
         tuple([parameter.grad is not None for parameter in parameters]),

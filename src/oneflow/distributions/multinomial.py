@@ -75,7 +75,7 @@ class Multinomial(ClassProbabilities):
     def entropy(self) -> Tensor:
         """The entropy in nats."""
         n = self.total_count
-        marginal = Binomial(n, self.probs, validate_args=False)
-        support = marginal.enumerate_support(False)
-        weights = marginal.log_prob(support).exp() * (support + 1).lgamma()
+        binomial = Binomial(n, self.probs, validate_args=False)
+        support = binomial.enumerate_support(False)
+        weights = binomial.log_prob(support).exp() * (support + 1).lgamma()
         return n * self._categorical.entropy() - math.lgamma(n + 1) + weights.sum((0, -1))

@@ -63,11 +63,15 @@ def earlier_meaning(
     """
     if not is_in_job_body():
         return None
-    unnamed = without_name(current, args)
+    stripped = without_name(current, args)
     earlier = _earlier.get(current)
-    if earlier is not None and not _is_own(sys._getframe(2)) and _matches(earlier, unnamed, kwargs):
-        return functools.partial(_call_with, earlier.function, unnamed)
-    return None if unnamed is args else functools.partial(_call_with, current, unnamed)
+    if (
+        earlier is not None
+        and not _is_own(sys._getframe(2))
+        and _matches(earlier, stripped, kwargs)
+    ):
+        return functools.partial(_call_with, earlier.function, stripped)
+    return None if stripped is args else functools.partial(_call_with, current, stripped)
 
 
 def _call_with(function: Callable[..., Any], args: tuple[Any, ...], *_: Any, **kwargs: Any) -> Any:

@@ -20,7 +20,7 @@ _NAMES_WITHOUT_CASTS = """
 """
 _WITHOUT_CASTS = frozenset(_NAMES_WITHOUT_CASTS.split())
 # Functions of several results that are cast all the same.
-_CASTS_SEVERAL = frozenset(("eig",))
+_CASTS_MANY = frozenset(("eig",))
 _TRUTH_VALUES = frozenset(("all", "any"))
 
 
@@ -33,14 +33,14 @@ def casts_results(name: str) -> bool:
     return name not in _WITHOUT_CASTS
 
 
-def check_out_dtype(out: DType, result: DType, name: str, is_one_of_several: bool) -> None:
+def check_out_dtype(out: DType, result: DType, name: str, is_one_of_many: bool) -> None:
     """Refuse an `out=` of a dtype to which the function casts no result.
 
     Args:
         out: the dtype of `out`.
         result: the dtype of the result.
         name: the function's name.
-        is_one_of_several: the function has several results; these are cast by few.
+        is_one_of_many: the function has several results; these are cast by few.
 
     Raises:
         RuntimeError: the dtype is another.
@@ -52,7 +52,7 @@ def check_out_dtype(out: DType, result: DType, name: str, is_one_of_several: boo
     elif name == "abs":  # of complex numbers, which is not told apart here
         allowed = out.is_complex
     else:
-        allowed = name in _CASTS_SEVERAL or (not is_one_of_several and casts_results(name))
+        allowed = name in _CASTS_MANY or (not is_one_of_many and casts_results(name))
     if not allowed:
         raise RuntimeError(
             f"`out` of `{name}` must have the dtype of the result, {result!r}, got {out!r}"

@@ -428,7 +428,7 @@ def put_out(
     name: str,
     fills: bool = False,
     is_creation: bool = False,
-    is_one_of_several: bool = False,
+    is_one_of_many: bool = False,
 ) -> Any:
     """Write results into the tensors given as `out=`.
 
@@ -438,7 +438,7 @@ def put_out(
     """
     if isinstance(out, tuple | list):
         for target, value in zip(out, result, strict=True):
-            put_out(target, value, name, is_creation=is_creation, is_one_of_several=True)
+            put_out(target, value, name, is_creation=is_creation, is_one_of_many=True)
         return type(result)(*out) if hasattr(result, "_fields") else out
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
@@ -446,7 +446,7 @@ def put_out(
         raise RuntimeError(
             f"{name}(): `out` takes one tensor, but this gives {len(result)}; leave it out"
         )
-    check_out_dtype(out.dtype, result.dtype, name, is_one_of_several)
+    check_out_dtype(out.dtype, result.dtype, name, is_one_of_many)
     if out.shape == result.shape:
         return write_result(out, result, name)
     value = cast_value(result, out.dtype, name)

@@ -172,16 +172,16 @@ class _Operator:
         result_structure = self._structures.get(key)
         if result_structure is None:
             shapes = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in specs]
-            structures = []
+            specs = []
 
             def keep_structure(*arrays: Any) -> Any:
                 results, structure = self._results(arrays, **attributes)
-                structures.append(structure)
+                specs.append(structure)
                 return results
 
             with x64():
                 jax.eval_shape(keep_structure, *shapes)
-            result_structure = self._structures[key] = structures[0]
+            result_structure = self._structures[key] = specs[0]
         return result_structure
 
 

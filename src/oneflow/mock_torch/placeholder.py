@@ -7,7 +7,7 @@ import sys
 from types import FrameType, ModuleType
 from typing import Any
 
-_LOOKUPS = frozenset({"LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM", "IMPORT_NAME"})
+_NAME_OPS = frozenset({"LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM", "IMPORT_NAME"})
 
 
 class Placeholder(ModuleType):
@@ -84,4 +84,4 @@ def is_lookup_by_name(frame: FrameType) -> bool:
         >>> Asked().grad, hasattr(Asked(), "grad")
         ('grad', False)
     """
-    return dis.opname[frame.f_code.co_code[frame.f_lasti]] in _LOOKUPS
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]] in _NAME_OPS

@@ -441,7 +441,7 @@ def _vjp_of(implementation: Callable) -> Callable:
     def impl(*arguments, argnums, outputs, inputs, attributes):
         operands, cotangents = list(arguments[:inputs]), list(arguments[inputs:])
 
-        def differentiated(*primals):
+        def of_primals(*primals):
             full = list(operands)
             for position, value in zip(argnums, primals, strict=True):
                 full[position] = value
@@ -449,7 +449,7 @@ def _vjp_of(implementation: Callable) -> Callable:
             results = results if isinstance(results, tuple | list) else (results,)
             return tuple(results[position] for position in outputs)
 
-        _, vjp = jax.vjp(differentiated, *(operands[position] for position in argnums))
+        _, vjp = jax.vjp(of_primals, *(operands[position] for position in argnums))
         # JAX's cotangent of a complex function is the conjugate of the gradient convention used
         # here.
         grads = vjp(tuple(jnp.conj(cotangent) for cotangent in cotangents))

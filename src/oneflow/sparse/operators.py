@@ -12,7 +12,7 @@ from oneflow.base.dtype import DType, bool_
 from oneflow.base.layout import Layout
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import SbpLike
-from oneflow.base.shape import Size, is_several, wrap_dim, wrap_dims
+from oneflow.base.shape import Size, is_sequence, wrap_dim, wrap_dims
 from oneflow.functional.creation.factory_functions import arange, zeros
 from oneflow.functional.index.search import nonzero, searchsorted, unique
 from oneflow.functional.shape.concat import cat as cat_dense
@@ -144,7 +144,7 @@ def norm(
     Raises:
         SparseOperandError: `dim` names some dimensions only, or another option is given.
     """
-    dims = None if is_several(dim) and not dim else dim
+    dims = None if is_sequence(dim) and not dim else dim
     if len(wrap_dims(dims, input.ndim)) < input.ndim:
         raise refuse("norm", f"`dim` must be all dimensions, got {dim}")
     if keepdim or dtype is not None:

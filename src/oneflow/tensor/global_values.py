@@ -236,7 +236,7 @@ def _global_shape_and_dtype(
     return _checked_global_shape(shapes, sharding), dtype
 
 
-# Ranks exchange a checksum of the sharding, the dtype, number of dimensions and sizes of a tensor.
+# Ranks exchange a hash of the sharding, the dtype, number of dimensions and sizes of a tensor.
 _MAX_DIMENSIONS = 32
 # Bytes of a sharding in messages.
 _LONGEST_SHARDING = 400
@@ -251,8 +251,8 @@ def _shapes_and_dtype_of_ranks(local: Any, sharding: Sharding) -> tuple[np.ndarr
     names = [dtype.name for dtype in ALL_DTYPES]
     description = np.zeros(3 + _MAX_DIMENSIONS, np.int64)
     kind = names.index(local.dtype.name)
-    checksum = zlib.crc32(repr(sharding).encode())
-    description[: 3 + local.ndim] = (checksum, kind, local.ndim, *local.shape)
+    sharding_hash = zlib.crc32(repr(sharding).encode())
+    description[: 3 + local.ndim] = (sharding_hash, kind, local.ndim, *local.shape)
     gathered = all_gather_ints(description, Placement.all(placement.type))
     if (gathered[:, 0] != gathered[0, 0]).any():
         _raise_different_shardings(sharding)

@@ -48,20 +48,22 @@ def with_elements(tensor: Tensor, count: int) -> bool:
         return True
     if not is_view(tensor) and is_alone(tensor):
         return False
-    grow_to(tensor, count)
+    resize_to(tensor, count)
     return True
 
 
-def grow_to(tensor: Tensor, count: int) -> None:
+def resize_to(tensor: Tensor, count: int) -> None:
     """Grow the memory of `tensor` to at least `count` elements from its first one on.
 
     Raises:
         RuntimeError: it is that of a global tensor.
     """
-    _grow(share(tensor).storage, (storage_offset_of(tensor) + count) * tensor.dtype.itemsize)
+    _resize_storage(
+        share(tensor).storage, (storage_offset_of(tensor) + count) * tensor.dtype.itemsize
+    )
 
 
-def _grow(storage: Storage, size: int) -> None:
+def _resize_storage(storage: Storage, size: int) -> None:
     """Make a memory at least `size` bytes large; new bytes are zero.
 
     Raises:

@@ -171,11 +171,11 @@ def slice_(
     if tuple(shape) == x.shape and all(step == 1 for step in steps):
         return x
     begin = _vector(b, starts)
-    spans = [
+    lengths = [
         size if step == 1 else _span(x.shape[dim], start, size, step)
         for dim, start, size, step in zip(dims, starts, sizes, steps, strict=True)
     ]
-    end = _sum(b, begin, b.sizes(spans))
+    end = _sum(b, begin, b.sizes(lengths))
     if b.opset < 10:
         if begin.constant is None or end.constant is None:
             raise NeedsOpset(10, "`Slice` at positions that are computed")

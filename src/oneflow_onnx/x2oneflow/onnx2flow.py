@@ -235,7 +235,7 @@ def from_paddle(
     """
     paddle = framework("paddle", "from_paddle")
     framework("paddle2onnx", "from_paddle")
-    specification = [
+    input_spec = [
         paddle.static.InputSpec(list(array.shape), str(array.dtype), f"x_{index}")
         for index, array in enumerate(_arrays(inputs))
     ]
@@ -243,7 +243,7 @@ def from_paddle(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         paddle.onnx.export(
-            paddle_model, str(path), input_spec=specification, opset_version=opset_version
+            paddle_model, str(path), input_spec=input_spec, opset_version=opset_version
         )
         return _imported(path.with_suffix(".onnx"), inputs, model_weight_dir, train_flag)
 

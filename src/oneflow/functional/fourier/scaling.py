@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from oneflow.base.dtype import Category, complex_dtype, get_default_dtype
-from oneflow.base.shape import as_integer, is_several, wrap_dim, wrap_dims
+from oneflow.base.shape import as_integer, is_sequence, wrap_dim, wrap_dims
 from oneflow.functional.nn.padding import pad
 from oneflow.functional.shape.concat import slice_dim
 from oneflow.primitives.operators import complex as parts, fourier as p
@@ -87,7 +87,7 @@ def resized(x: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> Tensor:
 
 def _as_sequence(numbers: Any) -> Sequence[int] | None:
     """One number or several as several; None as it is."""
-    if numbers is None or is_several(numbers):
+    if numbers is None or is_sequence(numbers):
         return numbers
     return (operator.index(numbers),)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from oneflow.base.dtype import Category, DType, real_dtype
-from oneflow.base.shape import broadcast_shapes, is_several, wrap_dim, wrap_dims
+from oneflow.base.shape import broadcast_shapes, is_sequence, wrap_dim, wrap_dims
 from oneflow.functional.reduce.sums import reduced_dims
 from oneflow.functional.registry import function
 from oneflow.functional.shape.stack import triu_indices
@@ -139,7 +139,7 @@ def matrix_norm(
         raise RuntimeError(
             "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
         )
-    if not is_several(dim) or len(dim) != 2:
+    if not is_sequence(dim) or len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
     rows, columns = (wrap_dim(axis, x.ndim) for axis in dim)
     if rows == columns:
@@ -255,7 +255,7 @@ def norm_(
         tensor(5., dtype=oneflow.float32)
     """
     if p == "nuc":
-        dims = (-2, -1) if dim is None else dim if is_several(dim) else (dim,)
+        dims = (-2, -1) if dim is None else dim if is_sequence(dim) else (dim,)
         return matrix_norm(input, p, dims, keepdim, dtype=dtype)
     if p is None or p == "fro":
         p = 2

@@ -6,7 +6,7 @@ import math
 from typing import Any, Literal, overload
 
 from oneflow.base.dtype import Category
-from oneflow.base.shape import is_several
+from oneflow.base.shape import is_sequence
 from oneflow.functional.nn.spatial import (
     batched,
     per_dimension,
@@ -47,7 +47,7 @@ def _target_sizes(
     Raises:
         RuntimeError: a negative size, or an input without elements in a spatial dimension.
     """
-    output_sizes = tuple(output_size) if is_several(output_size) else (output_size,) * len(dims)
+    output_sizes = tuple(output_size) if is_sequence(output_size) else (output_size,) * len(dims)
     if len(output_sizes) not in (1, len(dims)):
         raise RuntimeError(
             f"{name}: output_size must be one or {len(dims)} numbers, got {output_sizes}"

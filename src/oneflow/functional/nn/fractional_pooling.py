@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, overload
 
-from oneflow.base.shape import is_several
+from oneflow.base.shape import is_sequence
 from oneflow.base.sizes import IntOrInts
 from oneflow.functional.nn.spatial import batched, per_dimension, require_elements, unbatched
 from oneflow.functional.random.creation import rand_like
@@ -59,7 +59,7 @@ def _sizes(name: str, value: IntOrInts, count: int, argument: str) -> tuple[int,
     Raises:
         RuntimeError: a list of another length.
     """
-    if is_several(value) and len(value) != count:
+    if is_sequence(value) and len(value) != count:
         raise RuntimeError(f"{name}(): `{argument}` must be one or {count} integers, got {value!r}")
     return per_dimension(value, count, argument)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from oneflow.base.dtype import Category, float32, float64
 from oneflow.base.limits import iinfo
-from oneflow.base.shape import as_integer, is_several
+from oneflow.base.shape import as_integer, is_sequence
 from oneflow.functional.nn.adaptive_pooling import adaptive_average
 from oneflow.functional.nn.spatial import per_dimension, require_elements, require_sizes
 from oneflow.functional.registry import function
@@ -161,7 +161,7 @@ def _sizes_and_scales(
         return _per_dimension(size, len(lengths), "size"), (0.0,) * len(lengths)
     factors = (
         tuple(map(float, scale_factor))
-        if is_several(scale_factor)
+        if is_sequence(scale_factor)
         else (as_float(scale_factor, "scale_factor"),) * len(lengths)
     )
     if len(factors) != len(lengths):
@@ -174,7 +174,7 @@ def _sizes_and_scales(
 
 
 def _per_dimension(size: Any, count: int, name: str) -> tuple[int, ...]:
-    if is_several(size) and len(tuple(size)) != count:
+    if is_sequence(size) and len(tuple(size)) != count:
         raise ValueError(f"{name} must have one number per spatial dimension ({count}), got {size}")
     return per_dimension(size, count, name)
 

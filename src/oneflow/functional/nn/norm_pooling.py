@@ -30,8 +30,8 @@ def norm_pool(
     if math.isinf(p):  # the largest of the sizes, or the smallest
         sign = math.copysign(1.0, p)
         sizes = call(e.mul, call(e.abs_, input), sign)
-        extremes = max_pool(sizes, kernel, stride, 0, 1, False, ceil_mode, "channels_first", count)
-        return call(e.mul, extremes, sign)
+        largest = max_pool(sizes, kernel, stride, 0, 1, False, ceil_mode, "channels_first", count)
+        return call(e.mul, largest, sign)
     powers = power(input, p)
     averages = average_pool(powers, kernel, stride, 0, ceil_mode, True, 0, "channels_first", count)
     magnitude = call(e.relu, call(e.abs_, averages))

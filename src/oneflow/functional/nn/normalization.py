@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from oneflow.base.dtype import HALF_DTYPES, DType, float32
-from oneflow.base.shape import as_integer, is_several
+from oneflow.base.shape import as_integer, is_sequence
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.elementwise.arithmetic import power
 from oneflow.functional.registry import function
@@ -172,7 +172,7 @@ def _normalized_dims(
     input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None = None
 ) -> tuple[int, ...]:
     """The last dimensions, after checking that all shapes agree."""
-    shape = tuple(normalized_shape) if is_several(normalized_shape) else (normalized_shape,)
+    shape = tuple(normalized_shape) if is_sequence(normalized_shape) else (normalized_shape,)
     if not shape:
         raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, got ()")
     for name, part in (("weight", weight), ("bias", bias)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from oneflow.base.shape import as_integer, is_several
+from oneflow.base.shape import as_integer, is_sequence
 from oneflow.functional.nn.spatial import require_elements
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import patches as p
@@ -17,7 +17,7 @@ IntOrPair = int | tuple[int, int]
 
 
 def _pair(value: Any, name: str) -> tuple[int, int]:
-    values = tuple(value) if is_several(value) else (value, value)
+    values = tuple(value) if is_sequence(value) else (value, value)
     pair = tuple(map(operator.index, values))
     if len(pair) == 1:
         pair *= 2

@@ -7,7 +7,7 @@ import math
 from typing import Any, Literal, overload
 
 from oneflow.base.dtype import Category
-from oneflow.base.shape import as_integer, is_several
+from oneflow.base.shape import as_integer, is_sequence
 from oneflow.base.sizes import IntOrInts
 from oneflow.functional.nn.spatial import (
     batched,
@@ -43,7 +43,7 @@ def window_attributes(
     kernel = per_dimension(kernel_size, count, "kernel_size")
     stride = (
         kernel
-        if stride is None or (is_several(stride) and not len(stride))
+        if stride is None or (is_sequence(stride) and not len(stride))
         else per_dimension(stride, count, "stride")
     )
     return dict(

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from oneflow.base.shape import is_several
+from oneflow.base.shape import is_sequence
 from oneflow.base.spec import require_size
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call
@@ -28,7 +28,7 @@ def per_dimension(value: Any, count: int, name: str) -> tuple[int, ...]:
         return (value,) * count
     if type(value) is tuple and len(value) == count and _INTEGERS.issuperset(map(type, value)):
         return value
-    values: tuple[Any, ...] = tuple(value) if is_several(value) else (value,)
+    values: tuple[Any, ...] = tuple(value) if is_sequence(value) else (value,)
     try:
         numbers = tuple(map(operator.index, values))
     except TypeError:

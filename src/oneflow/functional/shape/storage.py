@@ -26,8 +26,8 @@ from oneflow.tensor.operands import not_a_tensor, require_tensor
 from oneflow.tensor.resizing import (
     available_elements,
     elements_from,
-    grow_to,
     replace_memory,
+    resize_to,
     with_elements,
 )
 from oneflow.tensor.strides import is_contiguous, storage_offset_of
@@ -320,7 +320,7 @@ def _strided_part(
     strides = row_major(size) if stride is None else tuple(stride)
     if math.prod(size):
         last = offset + sum((n - 1) * step for n, step in zip(size, strides, strict=True))
-        grow_to(memory, last + 1)
+        resize_to(memory, last + 1)
     return memory.as_strided(size, strides, storage_offset_of(memory) + offset)
 
 

@@ -241,8 +241,8 @@ def view_as_complex(input: Tensor) -> Tensor:
         )
     if not input.ndim or input.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
-    several = [dim for dim, size in enumerate(input.shape[:-1]) if size != 1]
-    if reason := invalid_part(input, 2, several):
+    large_dims = [dim for dim, size in enumerate(input.shape[:-1]) if size != 1]
+    if reason := invalid_part(input, 2, large_dims):
         if not may_copy(input):
             raise RuntimeError(f"view_as_complex: {reason}")
         input = call(p.reshape, input, shape=input.shape)

@@ -45,8 +45,8 @@ class PyTorchFileWriter:
         file: Any = name_or_buffer
         if isinstance(name_or_buffer, str | os.PathLike):
             self._folder = Path(name_or_buffer).stem
-            opened = Path(name_or_buffer).open("wb")  # noqa: SIM115 - closed at the end of the file
-            file = self._closing.enter_context(opened)
+            stream = Path(name_or_buffer).open("wb")  # noqa: SIM115 - closed at the end of the file
+            file = self._closing.enter_context(stream)
         output: Any = ArchiveOutput(file)
         self._archive = self._closing.enter_context(zipfile.ZipFile(output, "w"))
 

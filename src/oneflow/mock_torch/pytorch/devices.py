@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.base.device import CURRENT, TYPES_OF_SEVERAL, Device
+from oneflow.base.device import CURRENT, INDEXED_TYPES, Device
 
 
 class _DeviceClass(type):
@@ -36,7 +36,7 @@ class device(Device, metaclass=_DeviceClass):
         if isinstance(type, Device):
             return type
         indexed = Device(type, index)
-        is_current = index is None and type in TYPES_OF_SEVERAL
+        is_current = index is None and type in INDEXED_TYPES
         return cls._add(indexed.type, CURRENT) if is_current else indexed
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -16,19 +16,19 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
     """
     for future in futures:
         require_future(future)
-    together: Future[list[Future[Any]]] = Future()
+    combined: Future[list[Future[Any]]] = Future()
     waiting = [future for future in futures if not future.done()]
 
     def count_down(done: Future[Any]) -> None:
         waiting.remove(done)
         if not waiting:
-            together.set_result(list(futures))
+            combined.set_result(list(futures))
 
     if not waiting:
-        together.set_result(list(futures))
+        combined.set_result(list(futures))
     for future in list(waiting):
         future.add_done_callback(count_down)
-    return together
+    return combined
 
 
 def require_future(future: Any) -> None:

@@ -72,8 +72,8 @@ def mutated_by_schema(schema: str) -> list[str]:
         ['x']
     """
     arguments = schema.partition("->")[0].partition("(")[2].rpartition(")")[0]
-    declarations = (argument.partition("=")[0] for argument in _split(arguments))
-    return [words.split()[-1] for words in declarations if "!" in words]
+    typed_names = (argument.partition("=")[0] for argument in _split(arguments))
+    return [words.split()[-1] for words in typed_names if "!" in words]
 
 
 def _split(arguments: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
-from oneflow.base.shape import is_several
+from oneflow.base.shape import is_sequence
 from oneflow.functional.nn import normalization as functional
 from oneflow.module.function_in_jobs import FunctionInJobs
 from oneflow.module.module import Module
@@ -296,7 +296,7 @@ class CrossMapLRN2d(LocalResponseNorm):
 
 
 def _shape_of(normalized_shape: Any) -> tuple[int, ...]:
-    return tuple(normalized_shape) if is_several(normalized_shape) else (normalized_shape,)
+    return tuple(normalized_shape) if is_sequence(normalized_shape) else (normalized_shape,)
 
 
 def _reset(module: Module) -> None:

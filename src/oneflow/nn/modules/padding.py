@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from oneflow.base.shape import is_several
+from oneflow.base.shape import is_sequence
 from oneflow.functional.nn.padding import pad
 from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
@@ -25,7 +25,7 @@ class _Padding(Module):
 
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
-        pad_widths: Any = padding if is_several(padding) else [padding] * 2 * self.dimensions
+        pad_widths: Any = padding if is_sequence(padding) else [padding] * 2 * self.dimensions
         self.padding = tuple(pad_widths)
         if len(self.padding) != 2 * self.dimensions:
             raise ValueError(

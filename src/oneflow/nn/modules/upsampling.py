@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from oneflow.base.shape import is_several
+from oneflow.base.shape import is_sequence
 from oneflow.functional.nn.interpolate import interpolate
 from oneflow.module.module import Module
 from oneflow.tensor.tensor import Tensor
@@ -42,7 +42,7 @@ class Upsample(Module):
     ) -> None:
         super().__init__()
         self.size = size
-        if is_several(scale_factor):
+        if is_sequence(scale_factor):
             self.scale_factor = tuple(map(float, scale_factor))
         else:
             self.scale_factor = float(scale_factor) if scale_factor else None

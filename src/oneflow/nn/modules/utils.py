@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from oneflow.base.shape import is_several
+from oneflow.base.shape import is_sequence
 
 
 def _ntuple(count: int) -> Callable[[Any], tuple]:
     """A function that makes a tuple of `count` of a single value and keeps several as they are."""
 
     def expand(x: Any) -> tuple:
-        return tuple(x) if is_several(x) else (x,) * count
+        return tuple(x) if is_sequence(x) else (x,) * count
 
     return expand
 

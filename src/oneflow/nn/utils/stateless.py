@@ -86,7 +86,7 @@ def reparametrized(
     # Modules within themselves have names without end.
     names = _names(module) if tie_weights or strict else {}
     tensors = dict(parameters_and_buffers)
-    replaced = _untied(names, tensors) if tie_weights else tensors
+    replaced = _with_shared(names, tensors) if tie_weights else tensors
     if strict:
         _check_names(names, replaced)
     with _replaced(module, replaced) as written:
@@ -165,10 +165,10 @@ def _names(module: Module) -> dict[str, Tensor]:
     }
 
 
-def _untied(names: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _with_shared(names: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Give the value for one name of a shared tensor to all of its names."""
     given_for = {id(names[name]): name for name in tensors if name in names}
-    untied = dict(tensors)
+    values = dict(tensors)
     for name, tensor in names.items():
         source = given_for.get(id(tensor))
         if source is None:
@@ -178,8 +178,8 @@ def _untied(names: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> dict[
                 f"functional_call got multiple values for `{source}` and `{name}`, which are tied; "
                 "give one, or `tie_weights=False`"
             )
-        untied[name] = tensors[source]
-    return untied
+        values[name] = tensors[source]
+    return values
 
 
 def _check_names(names: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> None:

@@ -70,7 +70,7 @@ class Variables:
         self._nodes.append(node)
         return leaf
 
-    def has_dependence(self, output: Tensor) -> bool:
+    def is_dependent(self, output: Tensor) -> bool:
         """Test if an output depends on a variable."""
         if not output.requires_grad or not self.tensors:
             return False
@@ -264,15 +264,15 @@ def jvp(
         result = func(*variables.args)
         value, aux = value_and_aux(result, has_aux, "func.jvp")
         if strict:
-            _check_dependence(value, variables)
+            _check_dependent(value, variables)
         change = LinearMap(variables, value)(tangents)
     results = (variables.finished(value), variables.finished(change))
     return (*results, variables.finished(aux)) if has_aux else results
 
 
-def _check_dependence(value: Any, variables: Variables) -> None:
+def _check_dependent(value: Any, variables: Variables) -> None:
     for output in flat(value, "func.jvp")[0]:
-        if not variables.has_dependence(output):
+        if not variables.is_dependent(output):
             raise RuntimeError(
                 "func.jvp: a value of the function depends on no argument, as `strict` forbids"
             )

@@ -48,8 +48,8 @@ def _huber(x, y, delta):
     distance = kinks.absolute(x - y)
     is_near = ~(distance >= delta)  # NaN counts as near, where its slope is NaN
     # An infinite `delta` has no part in the slope of near elements.
-    far = delta * (jnp.where(is_near, 0, distance) - 0.5 * delta)
-    return jnp.where(is_near, _half_square(x - y, is_near), far)
+    linear = delta * (jnp.where(is_near, 0, distance) - 0.5 * delta)
+    return jnp.where(is_near, _half_square(x - y, is_near), linear)
 
 
 smooth_l1 = elementwise(

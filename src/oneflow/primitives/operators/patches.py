@@ -25,7 +25,7 @@ def window_counts(size: Pair, kernel: Pair, dilation: Pair, padding: Pair, strid
     )
 
 
-def _are_disjoint_windows(kernel: Pair, dilation: Pair, stride: Pair) -> bool:
+def _are_blocks(kernel: Pair, dilation: Pair, stride: Pair) -> bool:
     """Return whether windows lie side by side, without gaps."""
     return stride == kernel and all(d == 1 or k == 1 for d, k in zip(dilation, kernel, strict=True))
 
@@ -60,9 +60,7 @@ def _blocks(x, *, kernel: Pair, dilation: Pair, padding: Pair, stride: Pair):
 
 def _unfold(x, *, kernel: Pair, dilation: Pair, padding: Pair, stride: Pair):
     """``[N, C, H, W]`` to ``[N, C * kernel elements, windows]``."""
-    is_one_pass = (
-        _are_disjoint_windows(kernel, dilation, stride) and kernel[0] * kernel[1] >= _MIN_BLOCK
-    )
+    is_one_pass = _are_blocks(kernel, dilation, stride) and kernel[0] * kernel[1] >= _MIN_BLOCK
     columns = _blocks if is_one_pass else _parts
     return columns(x, kernel=kernel, dilation=dilation, padding=padding, stride=stride)
 
@@ -77,7 +75,7 @@ def _fold(x, *, size: Pair, kernel: Pair, dilation: Pair, padding: Pair, stride:
     dtype, x = x.dtype, wide(x)
     image = jax.ShapeDtypeStruct((x.shape[0], channels, *size), x.dtype)
     settings = {"kernel": kernel, "dilation": dilation, "padding": padding, "stride": stride}
-    columns = _blocks if _are_disjoint_windows(kernel, dilation, stride) else _parts
+    columns = _blocks if _are_blocks(kernel, dilation, stride) else _parts
     (result,) = jax.linear_transpose(lambda y: columns(y, **settings), image)(x)
     return as_type(result, dtype)
 

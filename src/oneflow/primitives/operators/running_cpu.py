@@ -94,15 +94,15 @@ def _scan_in_blocks(
     length, shape, first = rows.shape[1], (height, 1, rows.shape[2]), np.int64(0)
     results = jnp.zeros_like(rows, dtype)
 
-    def column(row: jax.Array, turn: jax.Array, carry: Any) -> Any:
+    def column(row: jax.Array, iteration: jax.Array, carry: Any) -> Any:
         state, results = carry
-        at = row, length - 1 - turn if reverse else turn, first
+        at = row, length - 1 - iteration if reverse else iteration, first
         state, result = step(state, lax.dynamic_slice(rows, at, shape), at[1])
         return state, lax.dynamic_update_slice(results, result.astype(dtype), at)
 
-    def block(turn: jax.Array, results: jax.Array) -> jax.Array:
+    def block(iteration: jax.Array, results: jax.Array) -> jax.Array:
         # The last block begins within the one before if the rows do not fill it.
-        row = jnp.minimum(turn * height, rows.shape[0] - height)
+        row = jnp.minimum(iteration * height, rows.shape[0] - height)
         state = start(lax.dynamic_slice(rows, (row, first, first), shape))
         return loops.fori_loop(0, length, partial(column, row), (state, results))[1]
 

@@ -348,7 +348,7 @@ def reshaped_axes(operation: Operation) -> Axes:
                 size_j *= after[j]
             else:
                 return Axes((tuple(source),), (tuple(target),), {"shape": tuple(target)})
-        outer_i, outer_j = _outermost(before, first_i, i), _outermost(after, first_j, j)
+        outer_i, outer_j = _first_factor(before, first_i, i), _first_factor(after, first_j, j)
         low, high = sorted((before[outer_i], after[outer_j]))
         if low == high or (low > 1 and high % low == 0):
             source[outer_i] = target[outer_j] = f"d{outer_i}"
@@ -356,7 +356,7 @@ def reshaped_axes(operation: Operation) -> Axes:
     return Axes((tuple(source),), (tuple(target),), {"shape": tuple(target)})
 
 
-def _outermost(sizes: Sequence[int], first: int, last: int) -> int:
+def _first_factor(sizes: Sequence[int], first: int, last: int) -> int:
     """The outermost dimension from `first` to `last` that has several elements, or `first`."""
     return next((dim for dim in range(first, last + 1) if sizes[dim] != 1), first)
 

@@ -13,7 +13,7 @@ from oneflow_onnx.x2oneflow.prepared_graph import PreparedGraph
 
 _WIDTH = 100
 # The documentation of a class begins with one of these; the key is the kind of part.
-_SUMMARIES = {
+_KINDS = {
     "block": "A block",
     "body": "The body of a loop",
     "branch": "A branch",
@@ -77,7 +77,7 @@ class Text:
         return self._definition(self._names[key], summary, body, arguments, names)
 
     def _count(self, parts: Sequence[Part]) -> str:
-        once = _SUMMARIES.get(parts[0].kind, "A part of the model")
+        once = _KINDS.get(parts[0].kind, "A part of the model")
         return once if len(parts) == 1 else f"{once} that occurs {len(parts)} times"
 
     def _model(self) -> list[str]:

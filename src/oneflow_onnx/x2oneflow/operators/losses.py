@@ -14,7 +14,7 @@ _NO_CLASS = -(2**31)
 
 
 @operator("NegativeLogLikelihoodLoss", since=12)
-def negative_log_likelihood(
+def nll_loss(
     x: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
@@ -53,7 +53,5 @@ def softmax_cross_entropy(
 ) -> Any:
     """Return the cross entropy of softmax of `scores`, and the logarithms if they are wanted."""
     log_prob = F.log_softmax(scores, 1)
-    loss = negative_log_likelihood(
-        log_prob, labels, weights, ignore_index=ignore_index, reduction=reduction
-    )
+    loss = nll_loss(log_prob, labels, weights, ignore_index=ignore_index, reduction=reduction)
     return loss if n_outputs == 1 else (loss, log_prob)

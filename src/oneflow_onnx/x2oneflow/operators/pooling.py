@@ -66,7 +66,7 @@ class Windows:
         return cls(sizes, list(kernel), steps, dilation, starts, ends, counts)
 
     def places(self, axis: int) -> np.ndarray:
-        """Return the index in the operand of every tap: (window, tap)."""
+        """Return the index in the operand of every offset: (window, offset)."""
         first = np.arange(self.counts[axis]) * self.strides[axis] - self.starts[axis]
         return first[:, None] + np.arange(self.kernel[axis]) * self.dilations[axis]
 
@@ -93,8 +93,8 @@ class Windows:
             0 <= 2 * added <= width for added, width in zip(self.starts, self.kernel, strict=True)
         )
 
-    def taps(self, x: Tensor, value: float) -> Tensor:
-        """Return the elements of all windows: (batch, channels, window..., tap)."""
+    def elements(self, x: Tensor, value: float) -> Tensor:
+        """Return the elements of all windows: (batch, channels, window..., offset)."""
         padded, rank = self.padded(x, value), len(self.sizes)
         for axis in range(rank):
             flat = (self.places(axis) + self.starts[axis]).reshape(-1)
@@ -106,7 +106,7 @@ class Windows:
         return split.permute(*order).reshape(*x.shape[:2], *self.counts, math.prod(self.kernel))
 
     def inside(self, with_padding: bool) -> np.ndarray:
-        """Return how many taps of every window count for a mean."""
+        """Return how many elements of every window count for a mean."""
         total = np.ones((), np.int64)
         for axis, size in enumerate(self.sizes):
             places = self.places(axis)
@@ -139,30 +139,30 @@ def max_pool(
             return pool(x, windows.kernel, windows.strides, windows.starts, windows.dilations)
         padded = windows.padded(x, lowest)
         return pool(padded, windows.kernel, windows.strides, 0, windows.dilations)
-    taps = windows.taps(x, lowest)
-    values = flow.amax(taps, -1)
+    elements = windows.elements(x, lowest)
+    values = flow.amax(elements, -1)
     if n_outputs == 1:
         return values
-    return values, _flat_places(windows, flow.argmax(taps, -1), storage_order)
+    return values, _flat_places(windows, flow.argmax(elements, -1), storage_order)
 
 
-def _flat_places(windows: Windows, taps: Tensor, storage_order: int) -> Tensor:
-    """Return the flat index in the operand, of all batches and channels, of the chosen taps."""
+def _flat_places(windows: Windows, elements: Tensor, storage_order: int) -> Tensor:
+    """Return the flat index in the operand, of all batches and channels, of the chosen elements."""
     positions = []
     for axis in range(len(windows.sizes)):
         stride = math.prod(windows.kernel[axis + 1 :])
-        along = flow.remainder(flow.floor_divide(taps, stride), windows.kernel[axis])
-        view = [1] * taps.ndim
+        along = flow.remainder(flow.floor_divide(elements, stride), windows.kernel[axis])
+        view = [1] * elements.ndim
         view[2 + axis] = windows.counts[axis]
-        first = flow.tensor(windows.places(axis)[:, 0].copy(), device=taps.device)
+        first = flow.tensor(windows.places(axis)[:, 0].copy(), device=elements.device)
         positions.append(first.reshape(view) + along * windows.dilations[axis])
     axes = range(len(windows.sizes))
-    flat = flow.zeros_like(taps)
+    flat = flow.zeros_like(elements)
     for axis in reversed(axes) if storage_order else axes:
         flat = flat * windows.sizes[axis] + positions[axis]
-    planes = math.prod(taps.shape[:2])
-    first = flow.arange(planes, device=taps.device) * math.prod(windows.sizes)
-    return flat + first.reshape(*taps.shape[:2], *[1] * len(windows.sizes))
+    planes = math.prod(elements.shape[:2])
+    first = flow.arange(planes, device=elements.device) * math.prod(windows.sizes)
+    return flat + first.reshape(*elements.shape[:2], *[1] * len(windows.sizes))
 
 
 @operator("AveragePool", evaluation=Evaluation.TENSORS)
@@ -186,11 +186,11 @@ def average_pool(
             return pool(x, *sizes, count_include_pad=bool(count_include_pad))
         means = pool(windows.padded(x, 0), windows.kernel, windows.strides)
     else:
-        means = flow.mean(windows.taps(x, 0), -1)
-    counts, taps = windows.inside(bool(count_include_pad)), math.prod(windows.kernel)
-    if (counts == taps).all():
+        means = flow.mean(windows.elements(x, 0), -1)
+    counts, elements = windows.inside(bool(count_include_pad)), math.prod(windows.kernel)
+    if (counts == elements).all():
         return means
-    return means * flow.tensor(taps / counts, dtype=x.dtype, device=x.device)
+    return means * flow.tensor(elements / counts, dtype=x.dtype, device=x.device)
 
 
 @operator("LpPool", evaluation=Evaluation.TENSORS)
@@ -207,7 +207,7 @@ def lp_pool(
 ) -> Tensor:
     """Return the p-norm of every window."""
     windows = Windows.make(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
-    return flow.pow(flow.sum(flow.pow(flow.abs(windows.taps(x, 0)), p), -1), 1 / p)
+    return flow.pow(flow.sum(flow.pow(flow.abs(windows.elements(x, 0)), p), -1), 1 / p)
 
 
 @operator("GlobalAveragePool")

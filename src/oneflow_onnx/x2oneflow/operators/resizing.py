@@ -60,7 +60,7 @@ class Resampling:
                 return (places + 0.5) / scale - 0.5
         raise NotImplementedError(f"`coordinate_transformation_mode` {self.coordinates!r}")
 
-    def taps(self, positions: np.ndarray, length: int, scale: float) -> tuple[np.ndarray, ...]:
+    def samples(self, positions: np.ndarray, length: int, scale: float) -> tuple[np.ndarray, ...]:
         """Return the indices that every element of the result reads, and their weights."""
         if self.mode == "nearest":
             places = self._round(positions.astype(np.float64), scale)[:, None]
@@ -108,20 +108,20 @@ def _resample(
     region: tuple[float, float],
     resampling: Resampling,
 ) -> Tensor:
-    """Resize one dimension: a weighted sum of as many selections as there are taps."""
+    """Resize one dimension: a weighted sum of as many selections as there are samples."""
     length = x.shape[axis]
-    places, weights = resampling.taps(
+    places, weights = resampling.samples(
         resampling.positions(length, target, scale, region), length, scale
     )
     view = [1] * x.ndim
     view[axis] = target
     total: Tensor | None = None
-    for tap in range(places.shape[1]):
-        index = flow.tensor(np.ascontiguousarray(places[:, tap]), device=x.device)
+    for sample in range(places.shape[1]):
+        index = flow.tensor(np.ascontiguousarray(places[:, sample]), device=x.device)
         selected = flow.index_select(x, axis, index)
         if resampling.mode == "nearest":
             return selected
-        factor = weights[:, tap].reshape(view)
+        factor = weights[:, sample].reshape(view)
         part = selected * flow.tensor(factor, dtype=x.dtype, device=x.device)
         total = part if total is None else total + part
     assert total is not None

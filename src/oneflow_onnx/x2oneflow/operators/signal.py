@@ -156,13 +156,13 @@ def mel_weight_matrix(
 ) -> np.ndarray:
     """Return triangular filters, evenly spaced in mel, as a matrix (bins, filters)."""
     count, length = integer(num_mel_bins), integer(dft_length)
-    spectrum = length // 2 + 1
-    check_size([spectrum, count])
+    num_rows = length // 2 + 1
+    check_size([num_rows, count])
     low, high = _mel(number(lower_edge_hertz)), _mel(number(upper_edge_hertz))
     mels = low + np.arange(count + 2) * ((high - low) / (count + 2))
     hertz = 700 * (10 ** (mels / 2595) - 1)
     edges = ((length + 1) * hertz // integer(sample_rate)).astype(np.int64)
-    weights = np.zeros((spectrum, count))
+    weights = np.zeros((num_rows, count))
     for index in range(count):
         left, middle, right = edges[index : index + 3]
         if left == middle:

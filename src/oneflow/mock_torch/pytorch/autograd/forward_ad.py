@@ -54,7 +54,7 @@ class _Level:
             variables.enable()
             return UnpackedDualTensor(primal, tangent)
         tangent = None
-        if variables.has_dependence(tensor):
+        if variables.is_dependent(tensor):
             tangent = LinearMap(variables, tensor)(self._tangents)
         primal, tangent = variables.finished((tensor, () if tangent is None else tangent))
         variables.enable()

@@ -14,11 +14,11 @@ from oneflow.base.extras import DeferredModule
 from oneflow.mock_torch.missing import raise_missing
 from oneflow.mock_torch.pytorch.utils._pytree import tree_leaves
 
-_PURPOSE = "an exported model"
-onnx = DeferredModule("onnx", "onnx", _PURPOSE)
-onnx_ir = DeferredModule("onnx_ir", "onnx", _PURPOSE)
-onnxruntime = DeferredModule("onnxruntime", "onnx", _PURPOSE)
-reference = DeferredModule("onnx.reference", "onnx", _PURPOSE)
+_USER = "an exported model"
+onnx = DeferredModule("onnx", "onnx", _USER)
+onnx_ir = DeferredModule("onnx_ir", "onnx", _USER)
+onnxruntime = DeferredModule("onnxruntime", "onnx", _USER)
+reference = DeferredModule("onnx.reference", "onnx", _USER)
 
 # Options that change the model that is written, and the values with which nothing is missing.
 _UNSUPPORTED: dict[str, tuple[Any, ...]] = {

@@ -374,11 +374,11 @@ def _broadcast_to_and_flatten(
     leaves, spec = tree_flatten(tree, is_leaf)
     places = tree_unflatten(range(treespec.num_leaves), treespec)
     try:
-        subtrees = spec.flatten_up_to(places)
+        children = spec.flatten_up_to(places)
     except ValueError:
         return None
-    rows = zip(leaves, subtrees, strict=True)
-    return [leaf for leaf, subtree in rows for _ in tree_leaves(subtree)]
+    rows = zip(leaves, children, strict=True)
+    return [leaf for leaf, child in rows for _ in tree_leaves(child)]
 
 
 def tree_map_(func: Callable[..., Any], tree: PyTree, *trees: PyTree, **options: Any) -> PyTree:

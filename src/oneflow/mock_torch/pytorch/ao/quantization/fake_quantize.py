@@ -60,12 +60,12 @@ class FakeQuantize(FakeQuantizeBase):
         super().__init__()
         if quant_min is not None and quant_max is not None:
             observer_kwargs.update(quant_min=quant_min, quant_max=quant_max)
-        watching = observer(**observer_kwargs, is_dynamic=is_dynamic)
-        self.activation_post_process = watching
-        self.quant_min, self.quant_max = watching.quant_min, watching.quant_max
-        self.dtype, self.qscheme, self.is_dynamic = watching.dtype, watching.qscheme, is_dynamic
-        self.ch_axis = getattr(watching, "ch_axis", -1)
-        self.is_per_channel = is_per_channel(watching.qscheme)
+        instance = observer(**observer_kwargs, is_dynamic=is_dynamic)
+        self.activation_post_process = instance
+        self.quant_min, self.quant_max = instance.quant_min, instance.quant_max
+        self.dtype, self.qscheme, self.is_dynamic = instance.dtype, instance.qscheme, is_dynamic
+        self.ch_axis = getattr(instance, "ch_axis", -1)
+        self.is_per_channel = is_per_channel(instance.qscheme)
         self.register_buffer("scale", flow.ones(1))
         self.register_buffer("zero_point", flow.zeros(1, dtype=flow.int32))
 

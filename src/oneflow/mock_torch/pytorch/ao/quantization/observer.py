@@ -119,11 +119,11 @@ class UniformQuantizationObserverBase(ObserverBase):
         """Watch a tensor, and return it."""
         if x.numel():
             with flow.no_grad():
-                low, high = self._extremes(x.detach().to(self.min_val.dtype))
+                low, high = self._min_max(x.detach().to(self.min_val.dtype))
                 self.min_val, self.max_val = self._merged(low, high)
         return x
 
-    def _extremes(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def _min_max(self, x: Tensor) -> tuple[Tensor, Tensor]:
         return flow.aminmax(x)
 
     def _merged(self, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
@@ -195,7 +195,7 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
         self.ch_axis = ch_axis
         self.reset_min_max_vals()
 
-    def _extremes(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def _min_max(self, x: Tensor) -> tuple[Tensor, Tensor]:
         return flow.aminmax(x.transpose(0, self.ch_axis).flatten(1), dim=1)
 
     def reset_min_max_vals(self) -> None:

@@ -114,10 +114,10 @@ class Timer:
             callback: is called with the runs of each block and its seconds.
         """
 
-        def agree(measurement: Measurement) -> bool:
+        def is_stable(measurement: Measurement) -> bool:
             return len(measurement.raw_times) > 3 and measurement.meets_confidence(threshold)
 
-        return self._measure(min_run_time, agree, callback, max_run_time)
+        return self._measure(min_run_time, is_stable, callback, max_run_time)
 
     def _measurement(self, number: int, times: list[float]) -> Measurement:
         return Measurement(number, times, self._task_spec)
@@ -125,13 +125,13 @@ class Timer:
     def _measure(
         self,
         seconds: float,
-        is_enough: Callable[[Measurement], bool],
+        is_stable: Callable[[Measurement], bool],
         callback: Callback,
         most: float = float("inf"),
     ) -> Measurement:
         number = self._runs_of_a_block(seconds)
         result, total = self._measurement(number, []), 0.0
-        while total <= most and (total < seconds or not is_enough(result)):
+        while total <= most and (total < seconds or not is_stable(result)):
             time = self._timer.timeit(number)
             result.raw_times.append(time)
             total += time
