@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
+from operator import itemgetter
 from typing import Any
 
 import jax
@@ -92,7 +93,8 @@ class Executable:
         self._waits = isinstance(device, Placement) and device.type == "cpu" and device.size > 1
         used, self._order = assign_donated(program, donated)
         # The position of each output among the results.
-        self._positions = sorted(range(len(self._order)), key=self._order.__getitem__)
+        positions = sorted(range(len(self._order)), key=self._order.__getitem__)
+        self._sort = _selection(positions)
         self._compiled: Any = None
         self._loaded: LoadedExecutable | None = None
         function = self.trace
@@ -257,7 +259,7 @@ class Executable:
 
     def sorted_results(self, results: Sequence[Any]) -> tuple[list[Any], CheckResults | None]:
         """The outputs of `function`, compiled or not, in order; then the outputs of its checks."""
-        outputs = list(map(results.__getitem__, self._positions))
+        outputs = list(self._sort(results))
         if not self._has_checks:
             return outputs, None
         return outputs, CheckResults(*results[len(outputs) :])
@@ -271,6 +273,13 @@ def _named(function: Callable, name: str) -> Callable:
 
     run.__name__ = name
     return run
+
+
+def _selection(positions: list[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """A function that returns the items of a sequence at `positions`, in this order."""
+    if positions == list(range(len(positions))):
+        return itemgetter(slice(len(positions)))
+    return itemgetter(*positions)
 
 
 def _largest_array(program: Program) -> int:

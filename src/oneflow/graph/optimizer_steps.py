@@ -83,7 +83,7 @@ class OptimizerStep:
         self._state = self._optimizer.state
         self._groups = list(self._optimizer.param_groups)
         self._forms: list[tuple] = []
-        self._parameters: list[Tensor] = []
+        self._parameters: list[list[Tensor]] = []
         self._owners: list[dict[str, Any]] = []
         self._keys: list[str] = []
         self._tensors: list[Tensor] = []
@@ -128,7 +128,7 @@ class OptimizerStep:
         names = {id(variable.tensor): variable.name for variable in variables}
         for group in optimizer.param_groups:
             self._forms.append(optimizer.form(group))
-            self._parameters += group["params"]
+            self._parameters.append(list(group["params"]))
             updated_params = [
                 parameter for parameter in group["params"] if parameter.grad is not None
             ]
@@ -177,7 +177,7 @@ class OptimizerStep:
             and len(optimizer.param_groups) == len(self._groups)
             and not any(map(is_not, optimizer.param_groups, self._groups))
             and all(map(self._has_form, optimizer.param_groups, self._forms))
-            and not any(map(is_not, parameters_of(optimizer), self._parameters))
+            and all(map(_has_parameters, optimizer.param_groups, self._parameters))
             and not any(map(is_not, map(dict.get, self._owners, self._keys), self._tensors))
             and optimizer.steps_by_update
             and self._counts.is_current()
@@ -191,3 +191,8 @@ class OptimizerStep:
         self._state.clear()
         for key, state in self._before:
             self._state[key] = state
+
+
+def _has_parameters(group: dict[str, Any], parameters: list[Tensor]) -> bool:
+    """Return whether a group has these parameters; its form says that it has as many."""
+    return not any(map(is_not, group["params"], parameters))

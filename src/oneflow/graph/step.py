@@ -57,7 +57,9 @@ def _copy_shared(arrays: list[Any], references: tuple[list[int], list[int]]) -> 
 
 def _reference_counts(values: list, arrays: list, count: int) -> tuple[list[int], list[int]]:
     """The reference counts of the first `count` values, and of their arrays."""
-    return list(map(getrefcount, values[:count])), list(map(getrefcount, arrays[:count]))
+    if count != len(values):
+        values, arrays = values[:count], arrays[:count]
+    return list(map(getrefcount, values)), list(map(getrefcount, arrays))
 
 
 def _exclusive_counts() -> tuple[int, int]:
@@ -154,11 +156,11 @@ class Step:
 
     def _has_same_variables(self) -> bool:
         """Return whether the variables have the specs, and need the gradients, that they had."""
-        variables = self.binding.variables
-        if [tensor._value.spec for tensor in variables] != self._specs:
+        values = [tensor._value for tensor in self.binding.variables]
+        if [value.spec for value in values] != self._specs:
             return False
         needed = self._requires_grad
-        return needed is None or [tensor._value.node is not None for tensor in variables] == needed
+        return needed is None or [value.node is not None for value in values] == needed
 
     def __call__(self, arguments: Sequence[Tensor], first: bool = False) -> Any:
         """Run the step.

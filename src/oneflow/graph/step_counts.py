@@ -165,9 +165,9 @@ class HostCounts(StepCounts):
         for count in self._counts:
             optimizer.advance(count.leader, count.group)
             if count.others:
-                counts = optimizer.counts_of(count.leader)
-                for state in count.others:
-                    state.update(counts)
+                for name, number in optimizer.counts_of(count.leader).items():
+                    for state in count.others:
+                        state[name] = number
         for group, state, start in self._slots:
             updated = self._numbers(group, state)
             numbers[start : start + len(updated)] = updated

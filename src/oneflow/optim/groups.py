@@ -232,14 +232,12 @@ def read_options(group: dict[str, Any]) -> dict[str, Any]:
     Args:
         group: a parameter group.
     """
-    read = {name: _read(option) for name, option in group.items() if _has_tensor(option)}
+    read = {
+        name: _read(option)
+        for name, option in group.items()
+        if (kind := type(option)) is Tensor or (kind is tuple and Tensor in map(type, option))
+    }
     return {**group, **read} if read else group
-
-
-def _has_tensor(option: Any) -> bool:
-    if type(option) is tuple:
-        return Tensor in map(type, option)
-    return type(option) is Tensor
 
 
 def _read(option: Tensor | tuple[Any, ...]) -> Any:

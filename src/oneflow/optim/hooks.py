@@ -65,8 +65,8 @@ class OptimizerHooks:
     @property
     def has_step_hooks(self) -> bool:
         """True if any hook is called before or after a step."""
-        kinds = (self._hooks, GLOBAL_HOOKS)
-        return any(hooks[place] for hooks in kinds for place in ("pre", "post"))
+        own = self._hooks
+        return bool(own["pre"] or own["post"] or GLOBAL_HOOKS["pre"] or GLOBAL_HOOKS["post"])
 
     def _register(self, place: str, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
         hooks = self._hooks[place]

@@ -284,9 +284,9 @@ class Optimizer(GraphSchedule, OptimizerHooks, UpdateForm, KeywordSuggestion):
 
         Numbers are tensors if the entries of `state` or the options of `group` that they need are.
         """
+        numbers = self._numbers(with_scaled_lr(group), state)
         return tuple(
-            unwrap(number) if isinstance(number, Tensor) else float(number)
-            for number in self._numbers(with_scaled_lr(group), state)
+            [unwrap(number) if isinstance(number, Tensor) else float(number) for number in numbers]
         )
 
     def advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:

@@ -132,4 +132,4 @@ def mode(graph: Graph, training: bool | None) -> Iterator[None]:
         yield
     finally:
         for module, was in zip(modules, before, strict=True):
-            vars(module)["training"] = was
+            module.training = was
