@@ -59,6 +59,7 @@ _ROWS = (
     ("torch._utils", "oneflow.mock_torch.pytorch.storage", "_element_size"),
     ("torch", "oneflow.mock_torch.pytorch._higher_order_ops.control_flow", "cond"),
     ("torch", "oneflow", "dsmm=mm spmm=mm"),
+    ("torch", "oneflow.sparse", "hspmm hsmm=hspmm saddmm=sspaddmm smm sspaddmm"),
     (
         "torch.accelerator.memory",
         "torch.accelerator",

@@ -151,23 +151,10 @@ class NestedTensor(ComposedTensor):
 
     # --- autograd: a nested tensor's gradient is its values' gradient
 
-    def retain_grad(self) -> None:
-        """Keep the gradient although the tensor is no leaf."""
-        self._parts.values.retain_grad()
-
     def backward(self, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
         """Compute gradients, given this tensor's gradient."""
         values = gradient._parts.values if isinstance(gradient, NestedTensor) else gradient
         self._parts.values.backward(values, *args, **kwargs)
-
-    def register_hook(self, hook: Any) -> Any:
-        """Call a function with the gradient, a nested tensor; its result replaces the gradient."""
-
-        def on_values(grad: Tensor) -> Tensor | None:
-            result = hook(self.with_values(grad))
-            return None if result is None else result._parts.values
-
-        return self._parts.values.register_hook(on_values)
 
     def with_values(self, values: Tensor) -> NestedTensor:
         """Return a tensor of components of the same shapes."""

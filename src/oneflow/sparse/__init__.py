@@ -5,23 +5,33 @@ of dense tensors. An `nn.Graph` takes and returns dense tensors only, and makes 
 positions in `build`.
 """
 
-from oneflow.sparse import dispatch as dispatch
+from oneflow.sparse import dispatch as dispatch, methods as methods
 from oneflow.sparse.creation import spdiags as spdiags
 from oneflow.sparse.operators import (
     log_softmax as log_softmax,
     softmax as softmax,
     sum as sum,
 )
-from oneflow.sparse.products import addmm as addmm, mm as mm, sampled_addmm as sampled_addmm
+from oneflow.sparse.products import (
+    addmm as addmm,
+    hspmm as hspmm,
+    mm as mm,
+    sampled_addmm as sampled_addmm,
+    smm as smm,
+    sspaddmm as sspaddmm,
+)
 from oneflow.sparse.tensor import SparseTensor as SparseTensor
 
 __all__ = [
     "SparseTensor",
     "addmm",
+    "hspmm",
     "log_softmax",
     "mm",
     "sampled_addmm",
+    "smm",
     "softmax",
     "spdiags",
+    "sspaddmm",
     "sum",
 ]

@@ -9,30 +9,36 @@ from oneflow.base.composed_operand import SparseOperandError
 from oneflow.base.layout import Layout
 from oneflow.functional.creation.factory_functions import empty
 from oneflow.functional.registry import COMPOSED_CALLS, FUNCTIONS, put_out
-from oneflow.sparse import operators, products
+from oneflow.sparse import concat, operators, products
 from oneflow.sparse.layouts import written
 from oneflow.sparse.tensor import SparseTensor
 from oneflow.tensor.tensor import Tensor
 
 # Functions that give 0 for 0, and so a result at the same positions.
 _NAMES_OF_ZERO_ZERO = """
-    abs asin asinh atan atanh ceil conj deg2rad erf erfinv expm1 floor frac isinf isnan log1p neg
+    abs asin asinh atan atanh ceil conj deg2rad erf erfinv expm1 floor frac isinf isnan log1p
+    nan_to_num neg
     positive rad2deg relu round sgn sign sin sinh sqrt square tan tanh trunc
 """
 _OF_ZERO_ZERO = frozenset(_NAMES_OF_ZERO_ZERO.split())
 _NEVER_IN_PLACE = {"conj", "isinf", "isnan", "positive"}
 _ALONG_DIMENSIONS = """
-    add any sub mul div norm pow new_empty new_zeros zero zeros_like empty_like transpose t
-    permute unsqueeze select index_select cat sum softmax log_softmax
+    add any sub mul div norm pow new_empty new_zeros zero zeros_like empty_like transpose t adjoint
+    permute unsqueeze select index_select sum softmax log_softmax
 """
 # Methods that are those of the values.
 _CONVERSIONS = """
     to cpu cuda float double half bfloat16 long int short byte bool type_as clone pin_memory
 """
-_PRODUCTS = "mm mv bmm matmul addmm"
+_PRODUCTS = "mm mv bmm matmul addmm linear"
 SPARSE_FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: getattr(operators, name) for name in _ALONG_DIMENSIONS.split()},
     **{name: getattr(products, name) for name in _PRODUCTS.split()},
+    "clone": operators.clone,
+    "pca_lowrank": operators.centered_components,
+    "cat": concat.cat,
+    "stack": concat.stack,
+    "narrow_copy": concat.narrow_copy,
 }
 
 
@@ -103,10 +109,26 @@ def _operator(name: str, is_reverse: bool) -> Callable[..., Any]:
     return operator
 
 
+def _is_of_each_value(name: str, x: SparseTensor, args: tuple) -> bool:
+    """Whether a function in place writes to each value, on the memory where it is.
+
+    Others that share it see the write, but for products of coordinates, as in PyTorch.
+    """
+    if not x._parts.coalesced:
+        return False
+    if name in _OF_ZERO_ZERO:
+        return True
+    divides = name == "div" or (name == "mul" and not x.is_sparse)
+    return divides and bool(args) and not (isinstance(args[0], Tensor) and args[0].ndim)
+
+
 def _in_place(name: str) -> Callable[..., Any]:
-    """A method that gives the tensor the parts of a result."""
+    """A method that writes to the values, or gives the tensor the parts of a result."""
 
     def method(self: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
+        if _is_of_each_value(name, self, args):
+            getattr(self._values(), f"{name}_")(*args, **kwargs)
+            return self
         return written(self, _computed(name, (self, *args), kwargs), f"{name}_")
 
     return method

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from oneflow.base.sbp import SbpLike
 from oneflow.base.shape import Size, is_sequence, wrap_dim, wrap_dims
 from oneflow.functional.creation.factory_functions import arange, zeros
 from oneflow.functional.index.search import nonzero, searchsorted, unique
+from oneflow.functional.registry import FUNCTIONS
 from oneflow.functional.shape.concat import cat as cat_dense
 from oneflow.functional.shape.rearrange import repeat_interleave
 from oneflow.sparse.creation import sparse_mask, to_dense, without_values
@@ -46,12 +47,18 @@ def on_values(
     return coalesced.with_values(function(coalesced._values(), *args, **kwargs))
 
 
+def clone(input: SparseTensor, **options: Any) -> SparseTensor:
+    """Copy the values."""
+    return input.with_values(input._values().clone(**options))
+
+
 def in_layout(result: SparseTensor, x: SparseTensor) -> SparseTensor:
     """A result of coordinates in the layout of an operand."""
     return result if x.is_sparse else result.to_sparse(layout=x.layout)
 
 
-def _coordinate_form(x: SparseTensor) -> SparseTensor:
+def in_coordinates(x: SparseTensor) -> SparseTensor:
+    """The tensor in coordinates, on the same values."""
     return x if x.is_sparse else of_coordinates(coordinates(x), x._values(), x.shape)
 
 
@@ -63,7 +70,7 @@ def add(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
         return to_dense(input) + alpha * to_dense(other)
     if input.shape != other.shape:
         raise refuse("add", f"shapes must be equal, got {input.shape} and {other.shape}")
-    parts = [_coordinate_form(input), _coordinate_form(other)]
+    parts = [in_coordinates(input), in_coordinates(other)]
     index = cat_dense([part._indices() for part in parts], 1)
     scaled = parts[1]._values() if alpha == 1 else parts[1]._values() * alpha
     values = cat_dense([parts[0]._values(), scaled])
@@ -84,7 +91,7 @@ def mul(input: Any, other: Any) -> Tensor:
     if not isinstance(other, SparseTensor):
         dense = other.expand(input.shape)
         return input.with_values(input._values() * sparse_mask(dense, input)._values())
-    a, b = _coordinate_form(input).coalesce(), _coordinate_form(other).coalesce()
+    a, b = in_coordinates(input).coalesce(), in_coordinates(other).coalesce()
     if a.shape != b.shape:
         raise refuse("mul", f"shapes must be equal, got {a.shape} and {b.shape}")
     if not a._nnz() or not b._nnz():
@@ -202,6 +209,17 @@ def t(input: SparseTensor) -> SparseTensor:
     return transpose(input, 0, 1) if input.ndim == 2 else input
 
 
+def adjoint(input: SparseTensor) -> SparseTensor:
+    """Exchange the two last dimensions, with conjugate values."""
+    turned = transpose(input, -2, -1)
+    return turned.with_values(turned._values().conj()) if input.is_complex() else turned
+
+
+def centered_components(input: SparseTensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+    """Return what `pca_lowrank` returns; without its mean, a sparse matrix is no longer sparse."""
+    return FUNCTIONS["pca_lowrank"](to_dense(input), *args, **kwargs)
+
+
 def reversed_dimensions(input: SparseTensor) -> SparseTensor:
     """Put the dimensions in reverse order."""
     return permute(input, range(input.ndim)[::-1])
@@ -221,12 +239,12 @@ def permute(input: SparseTensor, *dims: Any) -> SparseTensor:
         return sparse(replace(input._parts, layout=layout, values=values, size=size))
     index = cat_dense([input._indices()[dim].unsqueeze(0) for dim in order[:count]])
     in_order = input._parts.coalesced and order == sorted(order)
-    return of_coordinates(index, input._values(), size, in_order)
+    return of_coordinates(index, input._values().clone(), size, in_order)
 
 
 def unsqueeze(input: SparseTensor, dim: int) -> SparseTensor:
     """Add a dimension of size 1."""
-    _check_coordinates("unsqueeze", input)
+    check_coordinates("unsqueeze", input)
     place, count = wrap_dim(dim, input.ndim + 1), input.sparse_dim()
     size = [*input.shape[:place], 1, *input.shape[place:]]
     if place > count:
@@ -238,14 +256,15 @@ def unsqueeze(input: SparseTensor, dim: int) -> SparseTensor:
     return of_coordinates(index, input._values(), size, input._parts.coalesced)
 
 
-def _check_coordinates(name: str, x: SparseTensor) -> None:
+def check_coordinates(name: str, x: SparseTensor) -> None:
+    """Refuse a tensor whose positions are compressed."""
     if not x.is_sparse:
         raise refuse(name, f"layout {x.layout} has none; `to_sparse()` gives coordinates")
 
 
 def select(input: SparseTensor, dim: int, index: int) -> Tensor:
     """Return the elements with one coordinate in a dimension, without that dimension."""
-    coordinate_form = _coordinate_form(input)
+    coordinate_form = in_coordinates(input)
     place, count = wrap_dim(dim, input.ndim), coordinate_form.sparse_dim()
     extent = input.shape[place]
     if not -extent <= index < extent:
@@ -295,7 +314,7 @@ def _check_index(index: Tensor, extent: int) -> None:
 
 def index_select(input: SparseTensor, dim: int, index: Tensor) -> SparseTensor:
     """Return the elements with the given coordinates in a dimension."""
-    coordinate_form = _coordinate_form(input).coalesce()
+    coordinate_form = in_coordinates(input).coalesce()
     place, count = wrap_dim(dim, input.ndim), coordinate_form.sparse_dim()
     size = [*input.shape[:place], index.shape[0], *input.shape[place + 1 :]]
     if place >= count:
@@ -309,31 +328,6 @@ def index_select(input: SparseTensor, dim: int, index: Tensor) -> SparseTensor:
     rows = cat_dense([rows[:place], new.unsqueeze(0), rows[place + 1 :]])
     values = coordinate_form._values().index_select(0, positions)
     return in_layout(of_coordinates(rows, values, size).coalesce(), input)
-
-
-def cat(tensors: Sequence[Any], dim: int = 0) -> SparseTensor:
-    """Concatenate sparse tensors along a sparse dimension."""
-    if not all(isinstance(tensor, SparseTensor) for tensor in tensors):
-        raise refuse("cat", "all must be sparse")
-    parts = [_coordinate_form(tensor) for tensor in tensors]
-    place = wrap_dim(dim, parts[0].ndim)
-    if place >= parts[0].sparse_dim():
-        raise refuse("cat", f"`dim` must be a sparse dimension, got {dim}")
-    kinds = {(part.sparse_dim(), *part.shape[:place], *part.shape[place + 1 :]) for part in parts}
-    if len(kinds) > 1:
-        shapes = [tuple(part.shape) for part in parts]
-        raise RuntimeError(
-            f"`cat`: all dimensions but {place} must be equal, sparse and dense ones, got {shapes}"
-        )
-    rows, begin = [], 0
-    for part in parts:
-        index = part._indices()
-        moved = [index[:place], index[place : place + 1] + begin, index[place + 1 :]]
-        rows.append(cat_dense(moved))
-        begin += part.shape[place]
-    size = [*parts[0].shape[:place], begin, *parts[0].shape[place + 1 :]]
-    values = cat_dense([part._values() for part in parts])
-    return of_coordinates(cat_dense(rows, 1), values, size)
 
 
 def sum(
@@ -358,7 +352,7 @@ def sum(
     """
     if keepdim:
         raise refuse("sum", "`keepdim` must be False")
-    coordinate_form = _coordinate_form(input)
+    coordinate_form = in_coordinates(input)
     values, count = coordinate_form._values(), coordinate_form.sparse_dim()
     values = values if dtype is None else values.to(dtype)
     dims = wrap_dims(dim, input.ndim)
@@ -408,7 +402,7 @@ def log_softmax(input: SparseTensor, dim: int, *, dtype: DType | None = None) ->
 
 
 def _normalized(input: SparseTensor, dim: int, dtype: DType | None, is_log: bool) -> SparseTensor:
-    coordinate_form = _coordinate_form(input).coalesce()
+    coordinate_form = in_coordinates(input).coalesce()
     values = coordinate_form._values() if dtype is None else coordinate_form._values().to(dtype)
     place, count = wrap_dim(dim, input.ndim), coordinate_form.sparse_dim()
     if place >= count:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.base.shape import Size, broadcast_shapes
+from oneflow.functional.creation.factory_functions import arange
 from oneflow.functional.index.gather import index_select
-from oneflow.functional.shape.concat import stack
-from oneflow.sparse.operators import in_layout, joined, refuse, t
+from oneflow.functional.index.search import unique
+from oneflow.functional.shape.concat import cat, stack
+from oneflow.sparse.operators import check_coordinates, in_layout, joined, refuse, t
 from oneflow.sparse.tensor import (
     SparseTensor,
     added_at,
@@ -99,6 +101,129 @@ def _sparse_product(x: SparseTensor, y: SparseTensor) -> SparseTensor:
     return in_layout(result, x)
 
 
+def _check_operands(name: str, mat1: Any, mat2: Any) -> None:
+    """Refuse what is no product of a matrix in coordinates and a dense one."""
+    if not isinstance(mat1, SparseTensor) or isinstance(mat2, SparseTensor):
+        raise refuse(name, "the first matrix must be sparse, the second one dense")
+    check_coordinates(name, mat1)
+    if mat1.dtype is not mat2.dtype:
+        raise RuntimeError(f"`{name}`: dtypes must be equal, got {mat1.dtype} and {mat2.dtype}")
+    if mat1.ndim != 2 or mat2.ndim != 2 or mat1.shape[1] != mat2.shape[0]:
+        raise RuntimeError(
+            f"`{name}` needs matrices whose shapes fit, got {tuple(mat1.shape)} and"
+            f" {tuple(mat2.shape)}"
+        )
+
+
+def hspmm(mat1: SparseTensor, mat2: Tensor) -> SparseTensor:
+    """Multiply a sparse matrix by a dense one; rows of zeros are not stored.
+
+    Args:
+        mat1: a matrix of layout `oneflow.sparse_coo`.
+        mat2: a dense matrix.
+
+    Returns:
+        A tensor with one sparse and one dense dimension: a value for each row of `mat1` that
+        stores something.
+
+    Raises:
+        RuntimeError: shapes, dtypes or layouts do not fit.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([[0.0, 0.0], [3.0, 0.0]]).to_sparse()
+        >>> product = flow.sparse.hspmm(x, flow.tensor([[1.0, 2.0], [5.0, 6.0]]))
+        >>> product._indices().tolist(), product._values().tolist()
+        ([[1]], [[3.0, 6.0]])
+    """
+    _check_operands("hspmm", mat1, mat2)
+    _check_values(mat1)
+    coalesced = mat1.coalesce()
+    rows, columns = coalesced._indices()
+    stored, place = unique(rows, return_inverse=True)
+    products = coalesced._values().unsqueeze(1) * index_select(mat2, 0, columns)
+    values = added_at(place, products, stored.shape[0])
+    size = mat1.shape[0], mat2.shape[1]
+    return of_coordinates(stored.unsqueeze(0), values, size, not stored.shape[0])
+
+
+def sspaddmm(
+    input: SparseTensor, mat1: SparseTensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1
+) -> SparseTensor:
+    """Return ``beta * input + alpha * (mat1 @ mat2)`` as a sparse matrix.
+
+    Args:
+        input: a matrix of layout `oneflow.sparse_coo`.
+        mat1: a matrix of layout `oneflow.sparse_coo`.
+        mat2: a dense matrix.
+        beta: the factor of `input`.
+        alpha: the factor of the product.
+
+    Returns:
+        A matrix with the positions of `input`, and all those of each row of `mat1` that stores
+        something; it is not coalesced.
+
+    Raises:
+        RuntimeError: shapes, dtypes or layouts do not fit.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([[0.0, 2.0], [0.0, 0.0]]).to_sparse()
+        >>> flow.sparse.sspaddmm(x, x, flow.eye(2), alpha=3).to_dense().tolist()
+        [[0.0, 8.0], [0.0, 0.0]]
+    """
+    if not isinstance(input, SparseTensor):
+        raise refuse("sspaddmm", "`input` must be sparse")
+    check_coordinates("sspaddmm", input)
+    product = hspmm(mat1, mat2)
+    if input.shape != product.shape or input.dense_dim():
+        raise RuntimeError(
+            "`sspaddmm`: `input` must be a matrix of the product's shape, got"
+            f" {tuple(input.shape)} and {tuple(product.shape)}"
+        )
+    elements = _spread(product)
+    index = cat([input._indices(), elements._indices()], 1)
+    values = cat([input._values() * beta, elements._values() * alpha])
+    return of_coordinates(index, values, input.shape, not index.shape[1])
+
+
+def _spread(product: SparseTensor) -> SparseTensor:
+    """A matrix of rows as one of elements."""
+    rows, width = product._indices()[0], product.shape[1]
+    columns = arange(width, device=rows.device).expand(rows.shape[0], width)
+    index = stack([rows.unsqueeze(1).expand(columns.shape), columns]).reshape(2, -1)
+    return of_coordinates(index, product._values().reshape(-1), product.shape, not index.shape[1])
+
+
+def smm(input: SparseTensor, mat: Tensor) -> SparseTensor:
+    """Multiply a sparse matrix by a dense one, with a sparse result.
+
+    Args:
+        input: a matrix of layout `oneflow.sparse_coo`.
+        mat: a dense matrix.
+
+    Returns:
+        A matrix with all elements of each row of `input` that stores something.
+
+    Raises:
+        RuntimeError: shapes, dtypes or layouts do not fit.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.tensor([[0.0, 0.0], [3.0, 0.0]]).to_sparse()
+        >>> flow.sparse.smm(x, flow.ones(2, 2)).coalesce().indices().tolist()
+        [[1, 1], [0, 1]]
+    """
+    _check_operands("smm", input, mat)
+    return _spread(hspmm(input, mat))
+
+
+def linear(input: Any, weight: Any, bias: Tensor | None = None) -> Tensor:
+    """Multiply by a transposed matrix, and add a bias; `input` or `weight` is sparse."""
+    product = matmul(input, t(weight) if isinstance(weight, SparseTensor) else weight.t())
+    return product if bias is None else product + bias
+
+
 def mv(input: Any, vec: Any) -> Tensor:
     """Multiply a sparse matrix by a vector."""
     return mm(input, vec.unsqueeze(1)).squeeze(1)
@@ -122,6 +247,9 @@ def matmul(input: Any, other: Any) -> Tensor:
         return mv(input, other)
     if dims == (1, 2):
         return mv(t(other), input)
+    if dims[0] > 2 and dims[1] == 2 and not isinstance(input, SparseTensor):
+        rows = mm(input.reshape(-1, input.shape[-1]), other)
+        return rows.reshape(*input.shape[:-1], other.shape[1])
     return bmm(input, other) if dims == (3, 3) else mm(input, other)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ from oneflow.base.composed_operand import ComposedOperandError
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.layout import Layout
+from oneflow.differentiation.hooks import HookHandle
 from oneflow.tensor.subclasses import disabled_torch_function
 from oneflow.tensor.tensor import Tensor
 
@@ -129,6 +131,31 @@ class ComposedTensor(Tensor):
     @grad.setter
     def grad(self, value: Self | None) -> None:
         self._elements.grad = None if value is None else self.gradient_of_elements(value)
+
+    def register_hook(self, hook: Callable[[Self], Self | None]) -> HookHandle:
+        """Call a function with the gradient, a composed tensor; its result replaces it.
+
+        Raises:
+            RuntimeError: the tensor does not require grad.
+        """
+
+        def on_values(values: Tensor) -> Tensor | None:
+            result = hook(self.with_gradient(values))
+            return None if result is None else self.gradient_of_elements(result)
+
+        return self._elements.register_hook(on_values)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Self], Any]) -> HookHandle:
+        """Call ``hook(tensor)`` after a gradient was added to `grad` of this leaf.
+
+        Raises:
+            RuntimeError: the tensor is no leaf, or does not require grad.
+        """
+        return self._elements.register_post_accumulate_grad_hook(lambda _: hook(self))
+
+    def retain_grad(self) -> None:
+        """Keep the gradient although the tensor is no leaf."""
+        self._elements.retain_grad()
 
     def detach(self) -> Self:
         """Return the tensor without its history."""

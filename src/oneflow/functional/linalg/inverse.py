@@ -35,7 +35,7 @@ def require_matrices(name: str, x: Tensor, square: bool = False) -> None:
     """
     if not isinstance(x, Tensor):
         raise TypeError(f"{name}(): argument 'A' must be Tensor, not {type(x).__name__}")
-    shape, dtype = x._value.spec.shape, x._value.spec.dtype
+    shape, dtype = x.shape, x.dtype
     if len(shape) < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     if square and shape[-1] != shape[-2]:

@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from oneflow.functional.registry import put_out, register_public
+from oneflow.base.composed_operand import ComposedOperandError
+from oneflow.functional.registry import COMPOSED_CALLS, put_out, register_public
 from oneflow.functional.shape import concat, reshape, strided_views
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
@@ -17,7 +18,11 @@ def _copied(name: str, view: Callable, arguments: str) -> Callable:
 
     @functools.wraps(view)
     def copied(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        view_result = view(*args, **kwargs)
+        try:
+            view_result = view(*args, **kwargs)
+        except ComposedOperandError as error:
+            # Some tensors without views have copies.
+            view_result = COMPOSED_CALLS[type(error)].value(name, args, kwargs)
         if isinstance(view_result, Tensor):
             copies: Any = view_result.clone()
         else:
