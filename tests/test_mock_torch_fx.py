@@ -241,3 +241,108 @@ def test_the_names_are_pytorchs():
     names = {"Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer"}
     assert names | {"has_side_effect", "map_arg", "symbolic_trace", "wrap"} <= set(dir(ours))
     assert set(torch_fx.__all__) - set(dir(ours)) == {"replace_pattern"}
+
+
+def own_tracer(framework):
+    """A tracer that traces by itself, with PyTorch's tools, as torch_geometric's does."""
+    st = framework.fx._symbolic_trace
+
+    class Own(framework.fx.Tracer):
+        @st.compatibility(is_backward_compatible=True)
+        def trace(self, root, concrete_args=None):
+            self.root = root
+            self.submodule_paths = {module: name for name, module in root.named_modules()}
+            self.graph = framework.fx.Graph(tracer_cls=type(self))
+            self.tensor_attrs = {}
+            names = type(root).forward.__globals__
+            function, args = self.create_args_for_root(type(root).forward, True, concrete_args)
+            proxies = {}
+
+            @st.functools.wraps(st._orig_module_getattr)
+            def get(module, name):
+                return self.getattr(name, st._orig_module_getattr(module, name), proxies)
+
+            @st.functools.wraps(st._orig_module_call)
+            def call(module, *args, **kwargs):
+                def forward(*args, **kwargs):
+                    return st._orig_module_call(module, *args, **kwargs)
+
+                return self.call_module(module, forward, args, kwargs)
+
+            with st._Patcher() as patcher:
+                patcher.patch_method(framework.nn.Module, "__getattr__", get, deduplicate=False)
+                patcher.patch_method(framework.nn.Module, "__call__", call, deduplicate=False)
+                st._patch_wrapped_functions(patcher)
+                for home in (names, *[module.__dict__ for module in self._autowrap_search]):
+                    st._autowrap_check(patcher, home, self._autowrap_function_ids)
+                result = self.create_arg(function(*args))
+                self.create_node("output", "output", (result,), {})
+            self.submodule_paths = None
+            return self.graph
+
+    return Own()
+
+
+def rooted(framework, scale):
+    class Rooted(framework.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = framework.nn.Parameter(framework.ones(3))
+            self.block = framework.nn.ReLU()
+
+        def forward(self, x):
+            return self.block(x * self.weight) * math.sqrt(scale if scale else x.shape[0])
+
+    return Rooted()
+
+
+@pytest.mark.parametrize("scale", [None, 4.0])
+@pytest.mark.parametrize("make", ["own", "plain"])
+def test_tracers_that_trace_by_themselves_use_what_pytorch_has(scale, make):
+    def outcome(framework):
+        nn = framework.nn
+        calls = nn.Module.__call__, nn.Module.__getattr__, math.sqrt
+        module = rooted(framework, scale)
+        tracer = own_tracer(framework) if make == "own" else framework.fx.Tracer()
+        graph = tracer.trace(module)
+        assert calls == (nn.Module.__call__, nn.Module.__getattr__, math.sqrt)
+        result = framework.fx.GraphModule(module, graph)(framework.ones(2, 3))
+        ops = [(node.op, getattr(node.target, "__name__", node.target)) for node in graph.nodes]
+        return ops, result.tolist()
+
+    ours, theirs = (outcome(framework) for framework in reversed(FRAMEWORKS))
+    assert ours == theirs
+
+
+@BOTH
+def test_patches_are_put_back(framework):
+    symbolic = framework.fx._symbolic_trace
+    names = {"sqrt": math.sqrt, "own": operator.neg}
+    before = dict(names)
+
+    class Base:
+        def method(self):
+            return 1
+
+    class Derived(Base):
+        pass
+
+    with symbolic._Patcher() as patcher:
+        patcher.patch(names, "sqrt", lambda x: x)
+        patcher.patch(names, "len", lambda x: 7)
+        patcher.patch_method(Derived, "method", lambda self: 2)
+        assert (names["sqrt"](9), names["len"]([])) == (9, 7)
+        assert (Base().method(), Derived().method()) == (1, 2)
+        assert patcher.visit_once(names)
+        assert not patcher.visit_once(names)
+    assert names == before
+    assert Derived().method() == 1
+
+
+@BOTH
+def test_docstrings_say_what_stays(framework):
+    compatibility = framework.fx._compatibility.compatibility
+    promised = compatibility(is_backward_compatible=True)(lambda: None)
+    assert "Backwards-compatibility for this API is guaranteed" in promised.__doc__
+    tried = compatibility(is_backward_compatible=False)(lambda: None)
+    assert "experimental" in tried.__doc__

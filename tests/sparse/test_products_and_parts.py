@@ -33,7 +33,7 @@ def rows(f):
 
 
 def facts(x):
-    """What a result is, in both packages."""
+    """The facts about a result, in both packages."""
     if not hasattr(x, "layout"):
         return x
     layout = str(x.layout).rpartition(".")[2]
@@ -43,7 +43,7 @@ def facts(x):
     return layout, tuple(x.shape), *parts, x.is_coalesced(), x.requires_grad
 
 
-# Of a package, and a dense matrix of three rows.
+# Functions of a package and a dense matrix of three rows.
 RESULTS = {
     "hspmm": lambda f, d: f.hspmm(matrix(f), d),
     "hspmm of positions twice": lambda f, d: f.hspmm(twice(f), d),
@@ -104,13 +104,13 @@ def test_results_are_those_of_pytorch(name):
     assert str(found) == str(expected)
 
 
-# Of a package, a sparse matrix and a dense one that require grad: what PyTorch differentiates.
+# Functions of a package and two matrices, the first sparse, that PyTorch differentiates.
 GRADIENTS = {
     "stack": lambda f, x, d: f.stack([x, x * 2], 1),
     "linear": lambda f, x, d: f.nn.functional.linear(d.t(), x),
     "clone": lambda f, x, d: f.clone(x),
 }
-# What it does not; the same with the functions that it has.
+# Functions that it does not, beside the same with functions that it does.
 DENSE_FORMS = {
     "hspmm": (lambda f, x, d: f.hspmm(x, d), lambda x, d: x @ d),
     "smm": (lambda f, x, d: f.smm(x, d), lambda x, d: x @ d),
@@ -227,7 +227,7 @@ def test_hooks_get_sparse_gradients_and_replace_them(factor):
     assert results(OURS) == results(torch)
 
 
-# Whether a write to the values of a result reaches the operand.
+# Functions whose results may share the values of their operand.
 SHARED = {
     "t": lambda f, x: x.t(),
     "permute": lambda f, x: x.permute(1, 0),
@@ -298,7 +298,7 @@ WRITES = {
 }
 
 
-# Of csr, PyTorch adds in place if the positions of both are equal, and makes new ones otherwise;
+# PyTorch adds csr in place if the positions of both are equal, and makes new ones otherwise;
 # zeros take the positions from who shares them.
 @pytest.mark.parametrize(
     ("name", "kind"),

@@ -77,6 +77,7 @@ _ROWS = (
         "_jit_override_can_fuse_on_cpu=_jit_set_ignored "
         "_jit_set_texpr_fuser_enabled=_jit_set_ignored",
     ),
+    ("torch._C", "oneflow.mock_torch.pytorch.top_level", "ScriptObject"),
     ("torch._custom_ops", "oneflow.mock_torch.pytorch.library", "impl impl_abstract"),
     ("torch._dynamo", "oneflow.mock_torch.pytorch._dynamo.eval_frame", "OptimizedModule"),
     ("torch._tensor", "torch", "Tensor"),

@@ -110,7 +110,7 @@ def _operator(name: str, is_reverse: bool) -> Callable[..., Any]:
 
 
 def _is_of_each_value(name: str, x: SparseTensor, args: tuple) -> bool:
-    """Whether a function in place writes to each value, on the memory where it is.
+    """True if a function in place writes to each value, on the memory where it is.
 
     Others that share it see the write, but for products of coordinates, as in PyTorch.
     """

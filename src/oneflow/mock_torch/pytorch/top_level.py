@@ -84,6 +84,10 @@ class TensorType(MissingTracing):
     """The type of tensors in TorchScript, which does not exist here."""
 
 
+class ScriptObject(MissingTracing):
+    """The type of objects of C++ classes that TorchScript knows, which do not exist here."""
+
+
 class SymInt(MissingTracing):
     """The type of sizes that are not numbers; sizes are numbers here."""
 

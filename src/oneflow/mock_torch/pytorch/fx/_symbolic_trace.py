@@ -2,97 +2,42 @@
 
 from __future__ import annotations
 
-import builtins
+import functools as functools
 import inspect
 import math
-import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
 from oneflow import nn
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
+from oneflow.mock_torch.pytorch.fx._compatibility import compatibility as compatibility
 from oneflow.mock_torch.pytorch.fx.graph import Graph
 from oneflow.mock_torch.pytorch.fx.graph_module import GraphModule
-from oneflow.mock_torch.pytorch.fx.node import Argument, map_aggregate
+from oneflow.mock_torch.pytorch.fx.node import Argument
+from oneflow.mock_torch.pytorch.fx.patching import (
+    _autowrap_check,
+    _orig_module_call,
+    _orig_module_getattr,
+    _patch_wrapped_functions,
+    _Patcher,
+    wrap as wrap,
+)
 from oneflow.mock_torch.pytorch.fx.proxy import Proxy, TracerBase
-from oneflow.mock_torch.pytorch.top_level import _assert
+from oneflow.mock_torch.pytorch.top_level import ScriptObject as ScriptObject, _assert
 from oneflow.tensor.subclasses import enable_overrides
 from oneflow.tensor.tensor import Tensor
 
 _LIBRARY = "oneflow.nn."
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-#: Functions that are recorded as they are: dictionaries of names, and names in them.
-_wrapped: list[tuple[dict[str, Any], str]] = []
-
-
-def wrap(fn_or_name: Any) -> Any:
-    """Record the calls of a function of the calling module, in place of what it does.
-
-    Args:
-        fn_or_name: the function, or its name.
-    """
-    name = fn_or_name if isinstance(fn_or_name, str) else getattr(fn_or_name, "__name__", None)
-    if not isinstance(name, str):
-        raise RuntimeError(f"`fn_or_name` must be a function or its name, got {fn_or_name!r}")
-    frame = sys._getframe(1)
-    if frame.f_code.co_name != "<module>":
-        raise NotImplementedError("wrap must be called at the top level of a module")
-    _wrapped.append((frame.f_globals, name))
-    return fn_or_name
 
 
 def _assert_is_none(value: Any, msg: str) -> None:
     """Raise an AssertionError unless a value is None."""
     if value is not None:
         raise AssertionError(msg)
-
-
-def _proxies_in(*values: Any) -> list[Proxy]:
-    proxies: list[Proxy] = []
-    map_aggregate(list(values), lambda x: proxies.append(x) if isinstance(x, Proxy) else x)
-    return proxies
-
-
-def _recording(function: Callable[..., Any]) -> Callable[..., Any]:
-    def record(*args: Any, **kwargs: Any) -> Any:
-        proxies = _proxies_in(args, kwargs)
-        if not proxies:
-            return function(*args, **kwargs)
-        return proxies[0].tracer.create_proxy("call_function", function, args, kwargs)
-
-    return record
-
-
-@contextmanager
-def _replaced(
-    names: dict[str, Any], modules: tuple[ModuleType, ...], functions: set[Any]
-) -> Iterator[None]:
-    """Replace wrapped functions, and those of some modules, by recording ones for one trace."""
-    places = [(home, name) for home, name in _wrapped]
-    members = {id(x) for module in modules for x in vars(module).values() if callable(x)}
-    members |= {id(member) for member in functions}
-    places += [(names, name) for name, value in names.items() if id(value) in members]
-    places += [
-        (vars(module), name)
-        for module in modules
-        for name, x in vars(module).items()
-        if callable(x)
-    ]
-    before = [(home, name, home.get(name, home)) for home, name in places if name[:2] != "__"]
-    for home, name, value in before:
-        home[name] = _recording(getattr(builtins, name) if value is home else value)
-    try:
-        yield
-    finally:
-        for home, name, value in reversed(before):
-            if value is home:
-                del home[name]
-            else:
-                home[name] = value
 
 
 class Tracer(TracerBase):
@@ -118,7 +63,14 @@ class Tracer(TracerBase):
         autowrap_functions: tuple[Callable[..., Any], ...] = (),
         param_shapes_constant: bool = False,
     ) -> None:
-        self._modules, self._functions = autowrap_modules, set(autowrap_functions)
+        functions = [
+            value
+            for module in autowrap_modules
+            for name, value in vars(module).items()
+            if name[:1] != "_" and callable(value)
+        ]
+        self._autowrap_function_ids = {id(value) for value in (*functions, *autowrap_functions)}
+        self._autowrap_search = list(autowrap_modules)
         self.param_shapes_constant = param_shapes_constant
         self.root: nn.Module = nn.Module()
         self.submodule_paths: dict[nn.Module, str] = {}
@@ -257,34 +209,32 @@ class Tracer(TracerBase):
         names = getattr(inspect.unwrap(function), "__globals__", {})
         kind = getattr(function, "__annotations__", {}).get("return")
         function, args = self.create_args_for_root(function, is_module, concrete_args)
-        with self._patched_modules(), _replaced(names, self._modules, self._functions):
+        with _Patcher() as patcher:
+            self._patch_modules(patcher)
+            _patch_wrapped_functions(patcher)
+            for home in (names, *map(vars, self._autowrap_search)):
+                _autowrap_check(patcher, home, self._autowrap_function_ids)
             result = function(*args)
             self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=kind)
         return self.graph
 
-    @contextmanager
-    def _patched_modules(self) -> Iterator[None]:
+    def _patch_modules(self, patcher: _Patcher) -> None:
         """Ask this tracer how modules are called."""
-        before: Any = {name: vars(nn.Module)[name] for name in ("__call__", "__getattr__")}
         proxies: dict[str, Any] = {}
 
         def call(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
             def forward(*args: Any, **kwargs: Any) -> Any:
-                return before["__call__"](module, *args, **kwargs)
+                return _orig_module_call(module, *args, **kwargs)
 
+            names = getattr(module.forward, "__globals__", {})
+            _autowrap_check(patcher, names, self._autowrap_function_ids)
             return self.call_module(module, forward, args, kwargs)
 
         def get(module: nn.Module, name: str) -> Any:
-            return self.getattr(name, before["__getattr__"](module, name), proxies)
+            return self.getattr(name, _orig_module_getattr(module, name), proxies)
 
-        replaced = {"__call__": call, "__getattr__": get}
-        for name, function in replaced.items():
-            setattr(nn.Module, name, function)
-        try:
-            yield
-        finally:
-            for name, function in before.items():
-                setattr(nn.Module, name, function)
+        patcher.patch_method(nn.Module, "__call__", call, deduplicate=False)
+        patcher.patch_method(nn.Module, "__getattr__", get, deduplicate=False)
 
 
 def _with_plain_parameters(function: Any) -> Callable[..., Any]:
