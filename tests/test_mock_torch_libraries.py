@@ -399,7 +399,7 @@ def test_names_that_libraries_compare_with():
     with pytest.raises(NotImplementedError, match="__torch_function__"):
         dispatch.TorchDispatchMode()
     with pytest.raises(NotImplementedError, match="fully_shard"):
-        in_place_of("torch.distributed.optim").ZeroRedundancyOptimizer([])
+        in_place_of("torch.distributed.optim").DistributedOptimizer([])
 
 
 QUANTIZATION = (torch.ao.quantization, in_place_of("torch.ao.quantization"))

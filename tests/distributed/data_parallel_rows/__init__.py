@@ -3,6 +3,7 @@
 from tests.distributed.data_parallel_rows import (
     buffers as buffers,
     comm_hooks as comm_hooks,
+    optimizers as optimizers,
     parameters as parameters,
     results as results,
     steps as steps,

@@ -19,7 +19,9 @@ os.environ["TORCH_CPP_LOG_LEVEL"] = "ERROR"  # it says how to make a model faste
 import torch
 import torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook
 import torch.distributed.algorithms.join
+import torch.distributed.algorithms.model_averaging.hierarchical_model_averager
 import torch.distributed.nn
+import torch.distributed.optim
 from tests.distributed.data_parallel_rows import ROWS, STEPS, JointStatistics, fill, inputs
 from tests.in_place import in_place_of
 from torch.nn.parallel import DistributedDataParallel as TorchParallel
@@ -33,7 +35,11 @@ HOOKS = [
     f"torch.distributed.algorithms.ddp_comm_hooks.{name}"
     for name in ("default_hooks", "debugging_hooks", "powerSGD_hook", "post_localSGD_hook")
 ]
-for name in ("torch.utils.checkpoint", "torch.distributed.algorithms.join", *HOOKS):
+OPTIMIZERS = [
+    "torch.distributed.optim",
+    "torch.distributed.algorithms.model_averaging.hierarchical_model_averager",
+]
+for name in ("torch.utils.checkpoint", "torch.distributed.algorithms.join", *HOOKS, *OPTIMIZERS):
     in_place_of(name)
 # Each library with its data parallelism; the first is the law.
 SIDES = {
