@@ -36,6 +36,7 @@ CALLS = {
     "rms_norm": "F.rms_norm(m(2, 3), (3,))",
     "group_norm": "F.group_norm(m(2, 4, 3), 2)",
     "batch_norm": "F.batch_norm(m(2, 4, 3), None, None, training=True)",
+    "batch_norm in inference": "F.batch_norm(m(2, 4, 3), m(4), m(4))",
     "instance_norm": "F.instance_norm(m(2, 4, 3))",
     "normalize": "F.normalize(m(2, 3))",
     "pow": "t.pow(m(3), 2.0)",
@@ -108,3 +109,10 @@ def test_dtypes_are_those_of_pytorch(name: str, dtype: str) -> None:
 @pytest.mark.parametrize("name", ["softmax", "layer_norm", "sum", "exp", "linalg.norm"])
 def test_oneflow_gives_single_precision(name: str) -> None:
     assert _dtype(flow, name, "bfloat16") == "float32"
+
+
+@pytest.mark.parametrize("name", ["batch_norm", "instance_norm", "batch_norm in inference"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_norms_of_channels_keep_the_precision(name: str, dtype: str) -> None:
+    """As on GPUs, where PyTorch's list of what needs single precision has other norms only."""
+    assert _dtype(flow, name, dtype) == _dtype(torch, name, dtype) == dtype

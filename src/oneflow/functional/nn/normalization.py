@@ -90,7 +90,16 @@ def batch_norm(
     mean, variance = _moments(input, dims)
     update_running(running_mean, mean, 1.0, momentum)
     update_running(running_var, variance, count / (count - 1), momentum)
-    return call(p.normalize, input, mean, variance, scale, shift, eps, dims=dims)
+    output = call(p.normalize, input, mean, variance, scale, shift, eps, dims=dims)
+    return _as_input(output, input)
+
+
+def _as_input(output: Tensor, input: Tensor) -> Tensor:
+    """Return the normalised values in the dtype of the input, mixed precision's of float32 too.
+
+    Layer and group norm give float32 there; what normalises channels stays in half precision.
+    """
+    return output if output.dtype is input.dtype else call(e.cast, output, dtype=input.dtype)
 
 
 def _check_multiple_values(count: int, shape: Sequence[int]) -> None:
@@ -313,7 +322,8 @@ def instance_norm(
             update_running(
                 running, call(mean_over, batch_value, dims=(0,), keepdim=True), factor, momentum
             )
-    return call(p.normalize, input, mean, variance, scale, shift, eps, dims=dims)
+    output = call(p.normalize, input, mean, variance, scale, shift, eps, dims=dims)
+    return _as_input(output, input)
 
 
 @function(method=False, namespace="nn.functional", also=("rms_norm",))

@@ -332,7 +332,6 @@ normalize_fixed = primitive(
     elementwise=True,
     linear=("weight bias", "x mean bias"),
     real_only=True,
-    precision=Precision.FULL_OFF_CPU,
 )
 
 # --- running statistics: (1 - momentum) * running + momentum * factor * batch, one instruction
