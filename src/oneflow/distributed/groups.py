@@ -11,7 +11,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 from oneflow.base import cluster, environment
@@ -36,6 +36,7 @@ class Backend(str):
     NCCL = "nccl"
     UCC = "ucc"
     UNDEFINED = "undefined"
+    default_device_backend_map: ClassVar[dict[str, str]] = {"cpu": GLOO, "cuda": NCCL}
 
     def __new__(cls, name: str) -> Backend:
         """Return a name in lower case."""

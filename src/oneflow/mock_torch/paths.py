@@ -9,6 +9,7 @@ from __future__ import annotations
 from oneflow.functional.creation.storages import STORAGE_CLASSES
 
 _FUNCTIONAL_OPTIMIZERS = "adadelta adagrad adam adamw adamax asgd nadam radam rmsprop rprop sgd"
+_FUNCTIONS = ("torch", "torch.nn.functional")
 _ROWS = (
     ("torch", "oneflow.amp", "GradScaler"),
     ("torch", "oneflow.cuda", "Event"),
@@ -19,6 +20,23 @@ _ROWS = (
         "get_deterministic_debug_mode is_deterministic_algorithms_warn_only_enabled "
         "is_inference is_storage is_warn_always_enabled set_deterministic_debug_mode "
         "set_warn_always sym_float sym_int sym_ite sym_max sym_min sym_not sym_sum",
+    ),
+    *(
+        (
+            module,
+            "oneflow.mock_torch.pytorch.autocast_mode",
+            "autocast_decrement_nesting autocast_increment_nesting is_autocast_cpu_enabled "
+            "set_autocast_cpu_enabled",
+        )
+        for module in ("torch", "torch._C")
+    ),
+    (
+        "torch._C",
+        "oneflow.amp.autocast",
+        "clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype "
+        "is_autocast_cache_enabled is_autocast_enabled set_autocast_cache_enabled "
+        "set_autocast_cpu_dtype set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype "
+        "_is_autocast_available=is_autocast_available",
     ),
     (
         "torch",
@@ -42,6 +60,14 @@ _ROWS = (
         "_check_tensor_all_with _check_type _check_value _check_with",
     ),
     ("torch", "oneflow.functional.linalg.lapack", "lu=packed_lu"),
+    *(
+        (module, "oneflow.mock_torch.pytorch.conv", "conv_tbc")
+        for module in ("torch", "torch.nn.functional")
+    ),
+    *(
+        (module, "oneflow", "native_channel_shuffle=channel_shuffle")
+        for module in ("torch", "torch.nn.functional")
+    ),
     ("torch", "oneflow.mock_torch.pytorch.recurrent", "gru lstm rnn_relu rnn_tanh"),
     ("torch", "oneflow._C", "gru_cell lstm_cell rnn_relu_cell rnn_tanh_cell"),
     ("torch", "oneflow.distributions.gamma", "_standard_gamma=standard_gamma"),
@@ -147,6 +173,11 @@ _ROWS = (
         "torch.distributed.tensor.device_mesh",
         "torch.distributed.tensor",
         "DeviceMesh init_device_mesh",
+    ),
+    (
+        "torch.distributed",
+        "oneflow.distributed",
+        "_all_gather_base=all_gather_into_tensor _reduce_scatter_base=reduce_scatter_tensor",
     ),
     ("torch.distributed.constants", "torch.distributed", "default_pg_timeout"),
     (

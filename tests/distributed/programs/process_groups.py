@@ -15,6 +15,7 @@ import pytest
 import oneflow as flow
 import oneflow.distributed as dist
 from oneflow.base.dtype import dtype_named
+from oneflow.mock_torch.pytorch.distributed import coalesced
 from oneflow.nn.parallel import DistributedDataParallel
 
 rank, size = dist.get_rank(), dist.get_world_size()
@@ -238,6 +239,23 @@ def check_uneven_parts():
     expected = np.repeat([10.0 * sender + rank for sender in RANKS], sizes)
     np.testing.assert_array_equal(received[:, 0].numpy(), expected)
     expect_error(ValueError, "add up", dist.all_to_all_single, received, rows, [1] * size, sizes)
+
+
+def check_tensors_sent_at_once():
+    first, second = flow.full((2, 1), 1.0 + rank), flow.arange(3.0) * (1 + rank)
+    wide = first.expand(2, 2)
+    total = sum(range(1, size + 1))
+    assert coalesced.all_reduce_coalesced([first, second]) is None
+    assert (first.tolist(), second.tolist()) == ([[total]] * 2, [0, total, 2 * total])
+    assert wide.tolist() == [[total] * 2] * 2
+    work = coalesced.all_reduce_coalesced(second, dist.ReduceOp.MAX, async_op=True)
+    assert work.wait()
+    assert second.tolist() == [0, total, 2 * total]
+    lists = [[flow.zeros(2), flow.zeros(1, 1)] for _ in RANKS]
+    coalesced.all_gather_coalesced(lists, [flow.full((2,), 1.0 * rank), flow.full((1, 1), -1.0)])
+    assert [[part.tolist() for part in parts] for parts in lists] == [
+        [[sender, sender], [[-1]]] for sender in RANKS
+    ]
 
 
 def check_data_parallelism_by_the_names_of_pytorch():

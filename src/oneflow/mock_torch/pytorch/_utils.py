@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+import traceback
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from oneflow import Tensor, empty
+from oneflow.base.device import Device
+from oneflow.cuda import current_device, is_available as cuda_is_available
 from oneflow.nn import Parameter
 
 
@@ -54,4 +58,113 @@ def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -
     return Parameter(data, requires_grad)
 
 
-__all__ = ["_rebuild_parameter", "_rebuild_tensor", "_rebuild_tensor_v2", "_take_tensors"]
+class _KeyErrorMessage(str):
+    """A message that `KeyError`, which shows its argument's `repr`, shows as it is."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class ExceptionWrapper:
+    """An exception with its traceback as text, which another thread or process raises again.
+
+    Args:
+        exc_info: type, value and traceback, by default of the exception that is handled.
+        where: says where it was raised, behind "Caught ValueError".
+
+    Example:
+        >>> from oneflow.mock_torch.pytorch._utils import ExceptionWrapper
+        >>> try:
+        ...     int("x")
+        ... except ValueError:
+        ...     wrapper = ExceptionWrapper(where="in a thread")
+        >>> try:
+        ...     wrapper.reraise()
+        ... except ValueError as error:
+        ...     print(str(error).splitlines()[0])
+        Caught ValueError in a thread.
+    """
+
+    def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
+        kind, value, trace = sys.exc_info() if exc_info is None else exc_info
+        self.exc_type: Any = kind
+        self.where = where
+        self.exc_msg = "".join(traceback.format_exception(kind, value, trace))
+
+    def reraise(self) -> NoReturn:
+        """Raise the exception again.
+
+        Raises:
+            RuntimeError: with its text, where its type takes no single text.
+        """
+        text = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        if self.exc_type is KeyError:
+            text = _KeyErrorMessage(text)
+        try:
+            has_message = bool(getattr(self.exc_type, "message", None))
+            error = self.exc_type(message=text) if has_message else self.exc_type(text)
+        except Exception:
+            raise RuntimeError(text) from None
+        raise error
+
+
+class classproperty:
+    """Decorator that makes a method a property of its class.
+
+    Example:
+        >>> from oneflow.mock_torch.pytorch._utils import classproperty
+        >>> class Named:
+        ...     @classproperty
+        ...     def name(cls):
+        ...         return cls.__name__.lower()
+        >>> Named.name
+        'named'
+    """
+
+    def __init__(self, function: Any) -> None:
+        is_bound = isinstance(function, classmethod | staticmethod)
+        self._method = function if is_bound else classmethod(function)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self._method.__get__(instance, owner or type(instance))()
+
+
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """Return the index of a device; -1 for the CPU.
+
+    Args:
+        device: a device, its name or its index; None: the current one.
+        optional: a device without an index stands for the current one.
+        allow_cpu: the device may be the CPU.
+
+    Raises:
+        ValueError: it is the CPU, or has no index.
+    """
+    if isinstance(device, str):
+        device = Device(device)
+    if isinstance(device, Device):
+        if device.type == "cpu" and not allow_cpu:
+            raise ValueError(f"expected a device that is not the CPU, got {device}")
+        device = -1 if device.type == "cpu" else device.index
+    if device is None and optional:
+        return get_current_device_index()
+    if not isinstance(device, int):
+        raise ValueError(f"expected a device with an index, or an integer, got {device}")
+    return device
+
+
+def get_current_device_index() -> int:
+    """Return the index of the current CUDA device; -1 where there is none."""
+    return current_device() if cuda_is_available() else -1
+
+
+__all__ = [
+    "ExceptionWrapper",
+    "_get_device_index",
+    "_rebuild_parameter",
+    "_rebuild_tensor",
+    "_rebuild_tensor_v2",
+    "_take_tensors",
+    "classproperty",
+    "get_current_device_index",
+]

@@ -1,6 +1,16 @@
 """Names that ``torch.distributed`` has beside `oneflow.distributed`."""
 
 from oneflow.distributed.grad_bucket import GradBucket as GradBucket
+from oneflow.mock_torch.pytorch.distributed.coalesced import (
+    all_gather_coalesced as all_gather_coalesced,
+    all_reduce_coalesced as all_reduce_coalesced,
+)
+from oneflow.mock_torch.pytorch.distributed.debug_level import (
+    DebugLevel as DebugLevel,
+    get_debug_level as get_debug_level,
+    set_debug_level as set_debug_level,
+    set_debug_level_from_env as set_debug_level_from_env,
+)
 from oneflow.mock_torch.pytorch.distributed.device_mesh import (
     DeviceMesh as DeviceMesh,
     init_device_mesh as init_device_mesh,
@@ -10,6 +20,7 @@ from oneflow.mock_torch.pytorch.distributed.distributed_c10d import (
     DistError as DistError,
     DistNetworkError as DistNetworkError,
     DistStoreError as DistStoreError,
+    get_default_backend_for_device as get_default_backend_for_device,
     get_node_local_rank as get_node_local_rank,
     get_pg_count as get_pg_count,
     is_torchelastic_launched as is_torchelastic_launched,

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from oneflow import distributed
+from oneflow.base.device import Device
 from oneflow.distributed import (
     get_global_rank as _get_global_rank,
     is_mpi_available as is_ucc_available,
@@ -34,6 +35,23 @@ class DistStoreError(DistError):
 def is_torchelastic_launched() -> bool:
     """Return whether torchrun has started this process."""
     return "TORCHELASTIC_RUN_ID" in os.environ
+
+
+def get_default_backend_for_device(device: Device | str) -> str:
+    """Return the library that sends the tensors of a type of devices.
+
+    Raises:
+        ValueError: there is none.
+
+    Example:
+        >>> from oneflow.mock_torch.pytorch import distributed
+        >>> distributed.get_default_backend_for_device("cuda:1")
+        'nccl'
+    """
+    kind = Device(device).type
+    if kind not in distributed.Backend.default_device_backend_map:
+        raise ValueError(f"no library sends tensors of {kind} devices")
+    return distributed.Backend.default_device_backend_map[kind]
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
@@ -129,6 +147,7 @@ __all__ = [
     "_get_default_group",
     "_get_global_rank",
     "_pg_map",
+    "get_default_backend_for_device",
     "get_node_local_rank",
     "get_pg_count",
     "is_torchelastic_launched",
