@@ -21,7 +21,7 @@ from oneflow.differentiation.hooks import (
 )
 from oneflow.differentiation.node_names import operation_name, short_name, shown
 from oneflow.differentiation.saved import Packed, packed
-from oneflow.primitives.operation import Operation
+from oneflow.primitives.operation import BackwardRules, Operation
 from oneflow.primitives.operators.creation import zeros
 from oneflow.program.value import INFERENCE, Value
 
@@ -160,49 +160,14 @@ def new_hook_owner() -> HookOwner:
 
 
 class OperationNode(Node):
-    """Backward of one recorded operation."""
+    """Backward of one recorded operation; `add_node` makes it."""
 
     __slots__ = ("_outputs", "_rules", "_saved")
 
-    def __init__(self, operation: Operation, operands: tuple[Any, ...], outputs: Any) -> None:
-        if len(operands) == 2:
-            x, y = operands
-            needs_gradient = (
-                type(x) is Value and x.node is not None,
-                type(y) is Value and y.node is not None,
-            )
-        else:
-            needs_gradient = tuple([type(x) is Value and x.node is not None for x in operands])
-        rules = self._rules = operation.backward_rules.get(needs_gradient) or operation.rules_for(
-            needs_gradient
-        )
-        if len(rules.positions) == 1:
-            x = operands[rules.positions[0]]
-            self.edges = ((x.node, x.output_index),)
-        else:
-            self.edges = tuple(
-                [(x.node, x.output_index) for x in rules.take_differentiated(operands)]
-            )
-        self._saved: tuple | None = rules.take_saved(operands)
-        self.out_specs = operation.out_specs
-        self.sequence = next(_sequence)
-        self.hooks = None
-        self.stale_outputs = 0
-        self.forward_lines = None
-        self._outputs: tuple | None = ()
-        if operation.single:
-            outputs.node = self
-            if rules.saves_output:
-                self._outputs = (outputs.alias(),)
-        else:
-            is_differentiable = operation.out_differentiable
-            for index, output in enumerate(outputs):
-                if is_differentiable[index]:
-                    output.node, output.output_index = self, index
-            if rules.saves_output:
-                self._outputs = tuple([output.alias() for output in outputs])
-        if MODE.watched:
-            self._watch()
+    _rules: BackwardRules
+    _saved: tuple | None
+    _outputs: tuple | None
+    forward_lines: list[str] | None
 
     @property
     def materialize_grads(self) -> bool:
@@ -285,6 +250,62 @@ class OperationNode(Node):
         node_edges = dict(zip(self._rules.positions, super().next_functions, strict=True))
         numbers = self._rules.operation.is_scalar
         return tuple(node_edges.get(p, _NO_EDGE) for p, number in enumerate(numbers) if not number)
+
+
+_new_node = OperationNode.__new__
+
+
+def add_node(operation: Operation, operands: tuple[Any, ...], outputs: Any) -> None:
+    """Make the node of a recorded operation, one of whose operands needs a gradient.
+
+    It is not the initializer of its class: Python calls functions faster than classes.
+
+    Args:
+        operation: the operation.
+        operands: its operands.
+        outputs: its value, or a tuple of them if it has several outputs.
+    """
+    node = _new_node(OperationNode)
+    if len(operands) == 2:
+        x, y = operands
+        needs_gradient: tuple[bool, ...] = (
+            type(x) is Value and x.node is not None,
+            type(y) is Value and y.node is not None,
+        )
+    else:
+        needs_gradient = tuple([type(x) is Value and x.node is not None for x in operands])
+    rules = node._rules = operation.backward_rules.get(needs_gradient) or operation.rules_for(
+        needs_gradient
+    )
+    differentiated = rules.take_differentiated(operands)
+    if len(differentiated) == 1:
+        (x,) = differentiated
+        node.edges = ((x.node, x.output_index),)
+    elif len(differentiated) == 2:
+        x, y = differentiated
+        node.edges = ((x.node, x.output_index), (y.node, y.output_index))
+    else:
+        node.edges = tuple([(x.node, x.output_index) for x in differentiated])
+    node._saved = rules.take_saved(operands)
+    node.out_specs = operation.out_specs
+    node.sequence = next(_sequence)
+    node.hooks = None
+    node.stale_outputs = 0
+    node.forward_lines = None
+    node._outputs = ()
+    if operation.single:
+        outputs.node = node
+        if rules.saves_output:
+            node._outputs = (outputs.alias(),)
+    else:
+        is_differentiable = operation.out_differentiable
+        for index, output in enumerate(outputs):
+            if is_differentiable[index]:
+                output.node, output.output_index = node, index
+        if rules.saves_output:
+            node._outputs = tuple([output.alias() for output in outputs])
+    if MODE.watched:
+        node._watch()
 
 
 class ZeroGradient(Node):

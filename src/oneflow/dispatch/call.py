@@ -14,7 +14,7 @@ from oneflow.base.dtype import real_dtype
 from oneflow.base.location import user_line
 from oneflow.base.placement import Placement
 from oneflow.differentiation.grad_mode import INFERENCE_MODE_CHANGED, MODE
-from oneflow.differentiation.node import OperationNode
+from oneflow.differentiation.node import add_node
 from oneflow.dispatch.global_call import GlobalCall, resolve_call
 from oneflow.dispatch.operand_casts import CASTING, CASTS
 from oneflow.primitives.operation import Operation, make_operation
@@ -90,7 +90,7 @@ def record(operation: Any, operands: tuple[Any, ...]) -> Any:
     for x in operands:
         if type(x) is Value and x.node is not None:
             if operation.differentiable and MODE.enabled:
-                OperationNode(operation, operands, result)
+                add_node(operation, operands, result)
             break
     if recorder.end >= SETTINGS.slow_path_at:
         _check_limits(recorder, (result,))
@@ -160,7 +160,7 @@ def _record_general(operation: Any, operands: tuple, recorder: Recorder) -> Any:
     if operation.differentiable and MODE.enabled:
         for x in operands:
             if type(x) is Value and x.node is not None:
-                OperationNode(operation, operands, result)
+                add_node(operation, operands, result)
                 break
     if len(recorder.outputs) >= SETTINGS.slow_path_at or len(recorder.checked) >= _MAX_CHECKS:
         _check_limits(recorder, (result,) if operation.single else result)

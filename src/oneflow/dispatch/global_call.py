@@ -14,7 +14,7 @@ from oneflow.base.sbp import NdSbp, Split
 from oneflow.base.spec import TensorSpec
 from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.differentiation.grad_mode import MODE
-from oneflow.differentiation.node import OperationNode
+from oneflow.differentiation.node import add_node
 from oneflow.primitives.operation import Operation, requested_sbp
 from oneflow.primitives.operators.boxing import boxing
 from oneflow.primitives.sharding.boxing_path import find_collective_axes
@@ -92,7 +92,7 @@ class GlobalCall:
             result = recorder_for(self.device, user_line).record(operation, operands)
         tracked = any(type(x) is Value and x.node is not None for x in operands)
         if tracked and operation.differentiable and MODE.enabled:
-            OperationNode(operation, operands, result)
+            add_node(operation, operands, result)
         if self.collective_axes and not result.is_symbolic and self.device.includes_this_process:
             placement = self.device
             launch_collective(

@@ -19,18 +19,20 @@ class TrainingModes:
 
     Args:
         modules: the graph's modules, by path.
+
+    Attributes:
+        seen: the number of changes when it was last read, and what was read.
     """
 
     def __init__(self, modules: Iterable[tuple[str, Module]] = ()) -> None:
         self._attributes = [vars(module) for _, top in modules for module in top.modules()]
-        self._seen: tuple[int, tuple[Any, ...]] = (-1, ())
+        self.seen: tuple[int, tuple[Any, ...]] = (-1, ())
 
     def read(self) -> tuple[Any, ...]:
         """The attribute `training` of these modules and of all below them."""
-        count, training = self._seen
-        if count != (changes := CHANGES.value):
-            training = tuple(map(dict.get, self._attributes, repeat("training")))
-            self._seen = changes, training
+        changes = CHANGES.value
+        training = tuple(map(dict.get, self._attributes, repeat("training")))
+        self.seen = changes, training
         return training
 
 
@@ -43,6 +45,7 @@ def capture_modes(training: bool, modules: TrainingModes) -> tuple[Any, ...]:
         training: the graph has optimizers, and so records for backward in any grad mode.
         modules: whether its modules train.
     """
+    changes, modes = modules.seen
     return (
         MODE.enabled or training,
         MODE.inference,
@@ -51,5 +54,5 @@ def capture_modes(training: bool, modules: TrainingModes) -> tuple[Any, ...]:
         NEW_TENSORS.sharding,
         get_default_dtype(),
         autocast_state(),
-        modules.read(),
+        modes if changes == CHANGES.value else modules.read(),
     )

@@ -157,7 +157,7 @@ class Step:
     def _has_same_variables(self) -> bool:
         """Return whether the variables have the specs, and need the gradients, that they had."""
         values = [tensor._value for tensor in self.binding.variables]
-        if [value.spec for value in values] != self._specs:
+        if list(map(_SPEC, values)) != self._specs:
             return False
         needed = self._requires_grad
         return needed is None or [value.node is not None for value in values] == needed

@@ -170,8 +170,8 @@ def _dynamic_update_slice(equation: Any) -> Callable:
 
 def _window(starts: Any, sizes: Any, shape: Any) -> tuple[slice, ...]:
     """A window, clamped to lie inside the array."""
-    first = [
-        min(max(int(start), 0), size - window_size)
-        for start, window_size, size in zip(starts, sizes, shape, strict=True)
-    ]
-    return tuple(slice(a, a + window_size) for a, window_size in zip(first, sizes, strict=True))
+    window = []
+    for start, window_size, size in zip(starts, sizes, shape, strict=True):
+        first = min(max(int(start), 0), size - window_size)
+        window.append(slice(first, first + window_size))
+    return tuple(window)

@@ -23,7 +23,7 @@ from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
 from oneflow.program.ir import iterate_key
-from oneflow.program.value import Value
+from oneflow.program.value import Value, new_value
 
 
 @dataclass(slots=True)  # one is made for every write; a frozen one takes three times as long
@@ -172,7 +172,7 @@ class Recorder(ABC):
             entry = operation, first
         else:
             entry, numbers = self._references(operation, operands)
-        result = Value(operation.out_specs[0], None, self, position)
+        result = new_value(operation.out_specs[0], None, self, position)
         reference = (ref(result),)
         key, outputs, scalars = self.key, self.outputs, self.scalars
         # From here on nothing is called.
@@ -211,11 +211,15 @@ class Recorder(ABC):
         check = [(operation, self.user_line())] if operation.needs_check else []
         if check and not self.rollback.replaced:  # all writes are yet to come
             self.guarded = True
-        positions = range(position, position + operation.count)
-        specs = operation.out_specs
-        values = [Value(s, None, self, p) for s, p in zip(specs, positions, strict=True)]
-        references = list(map(ref, values))
-        end, result = positions.stop, values[0] if operation.single else tuple(values)
+        result: Any
+        if operation.single:
+            result = new_value(operation.out_specs[0], None, self, position)
+            references, end = [ref(result)], position + 1
+        else:
+            specs = operation.out_specs
+            end = position + len(specs)
+            result = tuple([new_value(s, None, self, p) for p, s in enumerate(specs, position)])
+            references = list(map(ref, result))
         key, outputs, scalars, checked = self.key, self.outputs, self.scalars, self.checked
         # From here on nothing is called.
         if self.end != position or position < 0:

@@ -262,6 +262,8 @@ def _exclusive_array(array: Any, exclusive: dict[int, np.ndarray]) -> np.ndarray
 
 def is_exclusive(array: Any) -> bool:
     """Return whether an array has contiguous memory of its own, or is a scalar of NumPy's."""
+    if isinstance(array, np.generic):
+        return True
     flags = array.flags
     return flags.owndata and flags.c_contiguous
 

@@ -8,11 +8,10 @@ was. What must wait, or finds something wrong, is left to the ordinary way.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,21 +61,26 @@ class SmallStep:
         is_part: it selects a part of an array, which raises no floating point errors.
     """
 
-    __slots__ = ("_box", "_check", "_dtypes", "_function", "_specs", "is_part", "seconds")
+    __slots__ = ("_check", "_function", "_numbers", "_part", "_specs", "is_part", "seconds")
 
     def __init__(self, operation: Operation) -> None:
         specs = operation.in_specs
         self._specs = operation.out_specs
-        self._dtypes = [spec.dtype.numpy for spec in specs]
+        # The places of numbers among the operands, and their dtypes.
+        self._numbers = [
+            (place, spec.dtype.numpy)
+            for place, (spec, is_number) in enumerate(zip(specs, operation.is_scalar, strict=True))
+            if is_number
+        ]
         self._function = numpy_function(operation, operation.trace)
         self._check: NumpyFunction | None = None
         self.seconds = _seconds(self._function, operation, operation.trace)
         rule = operation.primitive.traits.view
-        self._box: Callable[..., Any] | None = None
+        self._part: _Part | None = None
         box = None if rule is None or operation.needs_check else rule.box
         if box is not None and all(operation.is_scalar[1:]):
-            self._box = functools.partial(box, **operation.attributes)
-        self.is_part = self._box is not None
+            self._part = _Part(operation, box)
+        self.is_part = self._part is not None
         if any(spec.nbytes > _MAX_INPUT_BYTES for spec in specs):
             self.seconds = math.inf
         elif operation.needs_check and self._function is not None:
@@ -90,11 +94,10 @@ class SmallStep:
         Args:
             operands: arrays and Python numbers.
         """
-        if self._box is not None:
-            return (_part(operands[0], self._box(*operands[1:])),)
-        for slot, operand in enumerate(operands):
-            if not hasattr(operand, "dtype"):
-                operands[slot] = typed_scalar(operand, self._dtypes[slot])
+        if self._part is not None:
+            return (self._part.elements(operands),)
+        for place, dtype in self._numbers:
+            operands[place] = typed_scalar(operands[place], dtype)
         if self._check is not None and self._check(*operands)[0]:
             return None
         function: Any = self._function
@@ -107,6 +110,31 @@ class SmallStep:
             result if result.shape == spec.shape else np.broadcast_to(result, spec.shape)
             for result, spec in zip(results, self._specs, strict=True)
         ]
+
+
+class _Part:
+    """The part of an array that an operation selects.
+
+    Args:
+        operation: the operation; its first operand is the array, the others are numbers.
+        box: of these numbers, see `ViewRule`.
+    """
+
+    __slots__ = ("_dims", "_index")
+
+    def __init__(self, operation: Operation, box: Callable[..., Any]) -> None:
+        places = range(1, len(operation.in_specs))
+        self._index: list[Any] = [_ALL] * operation.in_specs[0].ndim
+        # The operand at which each dimension starts; a size of None stands for one element.
+        self._dims = [(dim, *entry) for dim, entry in box(*places, **operation.attributes).items()]
+
+    def elements(self, operands: Sequence[Any]) -> Any:
+        """The elements that it selects for these operands."""
+        index = self._index[:]
+        for dim, place, size, step in self._dims:
+            start = operands[place]
+            index[dim] = start if size is None else slice(start, start + size * step, step)
+        return operands[0][tuple(index)]
 
 
 class SmallProgram:
@@ -148,14 +176,6 @@ def _small_program(key: tuple[Any, ...]) -> SmallProgram:
     return program
 
 
-def _part(array: Any, box: Mapping[int, tuple[Any, int | None, int]]) -> Any:
-    """The elements of an array that a box selects."""
-    index: list[Any] = [_ALL] * array.ndim
-    for dim, (start, size, step) in box.items():
-        index[dim] = start if size is None else slice(start, start + size * step, step)
-    return array[tuple(index)]
-
-
 def _seconds(function: NumpyFunction | None, operation: Operation, trace: Trace | None) -> float:
     """Seconds that NumPy takes for a trace, by estimate; infinite if it is better compiled."""
     if function is None or trace is None:
@@ -186,11 +206,12 @@ def run_small(recorder: Recorder) -> list[Any] | None:
     if program.seconds > _MAX_SECONDS:
         return None
     references = [*outputs, *[reference for _, reference in recorder.aliases]]
-    if sum([reference() is not None for reference in references]) > _MAX_RESULTS:
+    if len(references) > _MAX_RESULTS and _count_living(references) > _MAX_RESULTS:
         return None
     # Others must not wait for a program that computes the inputs.
-    if not all(map(_is_ready, inputs)):
-        return None
+    for array in inputs:
+        if not _is_ready(array):
+            return None
     try:
         if program.is_part:
             arrays = _compute(program.steps, inputs, scalars)
@@ -231,6 +252,11 @@ def give_numbers(recorder: Recorder, arrays: Sequence[Any]) -> None:
 def _is_ready(array: Any) -> bool:
     """Return whether an input can be read without waiting."""
     return type(array) is HostArray or (not array.is_deleted() and array.is_ready())
+
+
+def _count_living(references: Sequence[Any]) -> int:
+    """Count the values that somebody still holds."""
+    return sum([reference() is not None for reference in references])
 
 
 def _is_for_numpy(recorder: Recorder) -> bool:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
 import numpy as np
 
+from oneflow.primitives.operators.indexing import out_of_bounds
+from oneflow.primitives.operators.shape import select
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
+from oneflow.tensor.view_chain import ViewCall
+
+NO_DIMENSIONS = (
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a "
+    "number"
+)
 
 
 class SliceError(TypeError):
@@ -48,6 +57,40 @@ def entries_of(index: Any) -> tuple:
             for entry in entries
         ]
     )
+
+
+def select_first(shape: tuple[int, ...], index: int) -> ViewCall:
+    """The selection of one position along dimension 0: the commonest index gets a short way.
+
+    Raises:
+        IndexError: there is no such position.
+    """
+    if not shape:
+        raise IndexError(NO_DIMENSIONS)
+    if not -shape[0] <= index < shape[0]:
+        raise out_of_bounds(index, 0, shape[0])
+    return select, (index + shape[0] if index < 0 else index,), _leading_dims(1)
+
+
+def select_leading(shape: tuple[int, ...], entries: tuple) -> ViewCall | None:
+    """The selection by an index of numbers alone: a loop over elements has each index once.
+
+    None for another index, and for one with a position that does not exist.
+    """
+    if not 0 < len(entries) <= len(shape):
+        return None
+    positions = []
+    for entry, size in zip(entries, shape):  # noqa: B905 - the commonest index, and often shorter
+        if type(entry) is not int or not -size <= entry < size:
+            return None
+        positions.append(entry + size if entry < 0 else entry)
+    return select, tuple(positions), _leading_dims(len(positions))
+
+
+@functools.cache
+def _leading_dims(count: int) -> dict[str, Any]:
+    """The attributes of a selection along the first dimensions."""
+    return {"dims": tuple(range(count))}
 
 
 def _is_entry(item: Any) -> bool:

@@ -21,8 +21,15 @@ from oneflow.differentiation.grad_mode import MODE
 from oneflow.primitives.operators import indexing as p, shape as views
 from oneflow.primitives.operators.elementwise import add, cast, where
 from oneflow.program.value import Value
-from oneflow.tensor.call import apply_view, call_view, wrap
-from oneflow.tensor.index_entries import SliceError, bound_of_slice, entries_of
+from oneflow.tensor.call import apply_view, wrap
+from oneflow.tensor.index_entries import (
+    NO_DIMENSIONS,
+    SliceError,
+    bound_of_slice,
+    entries_of,
+    select_first,
+    select_leading,
+)
 from oneflow.tensor.memory_views import join_storage
 from oneflow.tensor.operands import element_value
 from oneflow.tensor.positions import positions_of_nonzero
@@ -40,10 +47,6 @@ from oneflow.tensor.view_chain import (
 )
 from oneflow.tensor.views import check_writable, keep_history, share, unwrap, write
 
-_NO_DIMENSIONS = (
-    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a "
-    "number"
-)
 _MASK_OF_INTEGERS = (
     "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
 )
@@ -210,7 +213,7 @@ def parse(tensor: Tensor, index: Any) -> ParsedIndex:
     try:
         entries = entries_of(index)
         if not spec.ndim and any(_consumed_dims(entry) for entry in entries):
-            raise IndexError(_NO_DIMENSIONS)
+            raise IndexError(NO_DIMENSIONS)
         return _Parser(spec.shape, spec.device, entries).parsed_index()
     except SliceError as error:
         raise TypeError(str(error)) from None
@@ -260,8 +263,11 @@ def _known_index(shape: tuple[int, ...], entries: tuple) -> ParsedIndex:
 
     Slices are given as tuples, and tensors of positions as `_POSITIONS`.
     """
-    index = tuple([slice(*entry) if type(entry) is tuple else entry for entry in entries])
-    parsed_index = _Parser(shape, None, index).parsed_index()
+    if view_call := select_leading(shape, entries):
+        parsed_index = ParsedIndex(ViewChain((view_call,)), shape[len(view_call[1]) :])
+    else:
+        index = tuple([slice(*entry) if type(entry) is tuple else entry for entry in entries])
+        parsed_index = _Parser(shape, None, index).parsed_index()
     parsed_index.view_calls.is_kept = True
     return parsed_index
 
@@ -280,25 +286,20 @@ def get_item(self: Tensor, key: Any) -> Tensor:
         >>> x[:, 1], x[flow.tensor([1]), 0]
         (tensor([1, 4], dtype=oneflow.int64), tensor([3], dtype=oneflow.int64))
     """
+    shape = self._value.spec.shape
     if type(key) is int:
-        return call_view(views.select, self, _first_position(self, key), dims=(0,))
+        return apply_view(self, select_first(shape, key))
+    if type(key) is tuple and (view_call := select_leading(shape, key)):
+        return apply_view(self, view_call)
     parsed_index = parse(self, key)
-    result = functools.reduce(apply_view, parsed_index.view_calls, self)
+    result = self
+    for view_call in parsed_index.view_calls:
+        result = apply_view(result, view_call)
     if not parsed_index.indices:
         return result
     dims, indices = _index_values(parsed_index.indices)
     _common_shape(indices)
     return wrap(p.index(unwrap(result), *indices, dims=dims))
-
-
-def _first_position(tensor: Tensor, index: int) -> int:
-    """`index` along dimension 0, counted from the front; the commonest index gets a short way."""
-    shape = tensor._value.spec.shape
-    if not shape:
-        raise IndexError(_NO_DIMENSIONS)
-    if not -shape[0] <= index < shape[0]:
-        raise p.out_of_bounds(index, 0, shape[0])
-    return index + shape[0] if index < 0 else index
 
 
 def _index_values(indices: list[tuple[int, Tensor]]) -> tuple[tuple[int, ...], list[Value]]:

@@ -168,7 +168,8 @@ class Tensor(WithState):
         """
         if (count := self._value.spec.numel) != 1:
             raise RuntimeError(f"a Tensor with {count} elements cannot be converted to Scalar")
-        return np.asarray(self._read()).item()
+        array = self._read()
+        return array.item() if isinstance(array, np.generic) else np.asarray(array).item()
 
     def tolist(self) -> Any:
         """The values as nested Python lists; a 0-dim tensor gives a number."""

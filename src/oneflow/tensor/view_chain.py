@@ -95,7 +95,10 @@ def scatter_back(root: Value, chain: Chain, new: Value) -> Value:
         return new
     if isinstance(chain, ViewChain) and chain.part is not None:
         return _write_part(root, chain.part, new)
-    if chain[1:] and overlapping(chain[0]):
+    if len(chain) == 1:
+        primitive, numbers, attributes = chain[0]
+        return primitive.view_rule.write(root, new, *numbers, **attributes)
+    if overlapping(chain[0]):
         return _put_where_seen(root, chain, new)
     boxes = _leading_boxes(chain)
     count = len(boxes) or 1
@@ -107,8 +110,7 @@ def scatter_back(root: Value, chain: Chain, new: Value) -> Value:
         if is_all and isinstance(chain, ViewChain):
             chain.part = part
         return _write_part(root, part, new)
-    primitive, numbers, attributes = chain[0]
-    return primitive.view_rule.write(root, new, *numbers, **attributes)
+    return scatter_back(root, chain[:1], new)
 
 
 def is_conjugate(chain: Chain) -> bool:
