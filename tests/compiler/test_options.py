@@ -5,20 +5,15 @@ import jax.numpy as jnp
 import pytest
 
 import oneflow as flow
+from oneflow.base.device import platform_devices
+from oneflow.base.planning import planning_devices, set_planning_devices
 from oneflow.compiler import options
 from oneflow.compiler.options import compiler_options, operation_options
-
-
-@pytest.fixture(autouse=True)
-def _chosen_anew():
-    compiler_options.cache_clear()
-    yield
-    compiler_options.cache_clear()
+from oneflow.runtime.planning_mode import planning
 
 
 def test_options_that_this_xla_does_not_know_are_left_out(monkeypatch):
     known = compiler_options("cpu", has_convolution=True)
-    compiler_options.cache_clear()
     unknown = {"cpu": {**options._CONV_OPTIONS["cpu"], "xla_cpu_not_an_option": "1"}}
     monkeypatch.setattr(options, "_CONV_OPTIONS", unknown)
     assert compiler_options("cpu", has_convolution=True) == known
@@ -28,6 +23,24 @@ def test_options_that_this_xla_does_not_know_are_left_out(monkeypatch):
 def test_single_operations_are_not_tuned_on_the_gpu():
     assert operation_options("cuda") == {"xla_gpu_autotune_level": "0"}
     assert operation_options("cpu") == {}
+
+
+def test_options_are_those_of_the_compiler_that_a_plan_asks(monkeypatch):
+    """Absent devices have another compiler than this machine's, and so do plans without any."""
+    elsewhere, (here, *_) = object(), platform_devices("cpu")
+    asked = []
+    monkeypatch.setattr(options, "_is_supported", lambda *option: asked.append(option) or True)
+    before = planning_devices()
+    try:
+        set_planning_devices((elsewhere,))
+        with planning():
+            assert compiler_options("tpu") == options._PROGRAM_OPTIONS["tpu"]
+    finally:
+        set_planning_devices(before)
+    with planning():
+        compiler_options("tpu")
+    compiler_options("tpu")
+    assert [device for *_, device in asked] == [elsewhere, here, here]
 
 
 def test_products_on_several_cpus_are_left_to_no_library():

@@ -8,12 +8,24 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from typing import Any
 
 import jax
+from jax.sharding import SingleDeviceSharding
 
-from oneflow.base.device import PREPARE_PROCESS
+from oneflow.base.device import platform_devices
 from oneflow.base.no_interrupt import run_without_interrupt
+from oneflow.base.planning import is_planning, planning_devices
 
+# Compiler options of whole programs, by platform.
+_PROGRAM_OPTIONS = {
+    "tpu": {
+        # A weight is replaced in place only if all that reads it runs before. In long programs XLA
+        # does not order what no value orders, and copies the weight: a step of BERT on a v5e
+        # copied half of them. This lets it order the update behind the last reader.
+        "xla_tpu_copy_insertion_use_region_analysis": "true",
+    }
+}
 # Compiler options of programs with convolutions, by platform.
 _CONV_OPTIONS = {
     "cpu": {
@@ -48,44 +60,49 @@ _OPERATION_OPTIONS = {
 }
 
 
-@functools.cache
 def compiler_options(
     platform: str, has_convolution: bool = False, is_global: bool = False
 ) -> dict[str, str]:
-    """The options for compiling a whole program, as far as this version of XLA has them.
+    """The options for compiling a whole program, as far as its compiler has them.
 
     Args:
         platform: the platform that it is compiled for.
         has_convolution: the program contains a convolution.
         is_global: it runs on several devices.
     """
-    options = dict(_CONV_OPTIONS.get(platform, {})) if has_convolution else {}
+    options = dict(_PROGRAM_OPTIONS.get(platform, {}))
+    if has_convolution:
+        options |= _CONV_OPTIONS.get(platform, {})
     if is_global:
         options |= _PLACEMENT_OPTIONS.get(platform, {})
-    return _supported(options)
+    return _supported(options, platform)
 
 
-@functools.cache
 def operation_options(platform: str) -> dict[str, str]:
-    """The options for compiling a single operation, as far as this version of XLA has them.
+    """The options for compiling a single operation, as far as its compiler has them.
 
     Args:
         platform: the platform that it is compiled for.
     """
-    return _supported(_OPERATION_OPTIONS.get(platform, {}))
+    return _supported(_OPERATION_OPTIONS.get(platform, {}), platform)
 
 
-def _supported(options: Mapping[str, str]) -> dict[str, str]:
-    """The options that this version of XLA has."""
-    return {name: value for name, value in options.items() if _is_supported(name, value)}
+def _supported(options: Mapping[str, str], platform: str) -> dict[str, str]:
+    """The options that the compiler for a platform has."""
+    if not options:
+        return {}
+    # A plan is compiled for the devices that it is made for, or for CPUs.
+    devices = planning_devices() if is_planning() else platform_devices(platform)
+    device = (devices or platform_devices("cpu"))[0]
+    return {name: value for name, value in options.items() if _is_supported(name, value, device)}
 
 
 @functools.cache
-def _is_supported(name: str, value: str) -> bool:
-    """Return whether this version of XLA has an option with this value."""
-    PREPARE_PROCESS.value()
+def _is_supported(name: str, value: str, device: Any) -> bool:
+    """Return whether the compiler for a device of XLA's has an option with this value."""
+    sharding = SingleDeviceSharding(device)
+    program = jax.jit(lambda: 0, out_shardings=sharding, compiler_options={name: value})
     try:
-        program = jax.jit(lambda: 0, compiler_options={name: value})
         run_without_interrupt(lambda: program.lower().compile())
     except jax.errors.JaxRuntimeError:
         return False
