@@ -346,3 +346,66 @@ def test_docstrings_say_what_stays(framework):
     assert "Backwards-compatibility for this API is guaranteed" in promised.__doc__
     tried = compatibility(is_backward_compatible=False)(lambda: None)
     assert "experimental" in tried.__doc__
+
+
+def _negate(graph, name):
+    return graph.call_function(operator.neg, (next(iter(graph.nodes)),), name=name)
+
+
+def _behind_in_a_block(graph, x, relu, output):
+    with graph.inserting_after(x):
+        _negate(graph, "p")
+        _negate(graph, "q")
+    _negate(graph, "r")
+
+
+def _behind_from_then_on(graph, x, relu, output):
+    graph.inserting_after(x)
+    _negate(graph, "p")
+    graph.inserting_after(_negate(graph, "q"))
+    _negate(graph, "r")
+
+
+def _before(graph, x, relu, output):
+    with graph.inserting_before(output):
+        _negate(graph, "p")
+        with graph.inserting_after(relu):
+            _negate(graph, "q")
+        _negate(graph, "r")
+
+
+def _at_the_beginning(graph, x, relu, output):
+    with graph.inserting_before():
+        graph.placeholder("p")
+        graph.placeholder("q")
+
+
+def _at_the_end(graph, x, relu, output):
+    with graph.inserting_after():
+        _negate(graph, "p")
+        _negate(graph, "q")
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [_behind_in_a_block, _behind_from_then_on, _before, _at_the_beginning, _at_the_end],
+    ids=lambda edit: edit.__name__,
+)
+def test_nodes_are_added_where_pytorch_adds_them(edit):
+    def names(framework):
+        graph = framework.fx.Graph()
+        x = graph.placeholder("x")
+        relu = graph.call_function(framework.relu, (x,))
+        edit(graph, x, relu, graph.output(relu))
+        return [node.name for node in graph.nodes]
+
+    ours, theirs = (names(framework) for framework in reversed(FRAMEWORKS))
+    assert ours == theirs
+
+
+@BOTH
+def test_nodes_are_not_added_beside_those_of_another_graph(framework):
+    other = framework.fx.Graph().placeholder("x")
+    for name in ("inserting_after", "inserting_before"):
+        with pytest.raises(AssertionError):
+            getattr(framework.fx.Graph(), name)(other)

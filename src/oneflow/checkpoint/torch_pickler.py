@@ -25,9 +25,10 @@ from oneflow.checkpoint.torch_names import PYTORCH_NAMES, TorchName
 from oneflow.functional.creation.storages import STORAGE_CLASSES, TypedStorage, UntypedStorage
 from oneflow.functional.shape.complex_parts import ComplexPart
 from oneflow.module.buffer import Buffer
+from oneflow.module.hooks import Hooks
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
-from oneflow.module.pytorch_state import STORES, state_for_pytorch
+from oneflow.module.pytorch_state import STORES, functions_of_hooks, state_for_pytorch
 from oneflow.module.state import StateDict
 from oneflow.nested.tensor import NestedTensor
 from oneflow.primitives.strides import row_major
@@ -440,7 +441,7 @@ def _of_this_package(obj: Any) -> Reduced:
         f"`state_dict()`, or that of the model it belongs to, to load it in PyTorch",
         stacklevel=2,
     )
-    rebuild, arguments, *rest = obj.__reduce_ex__(2)
+    rebuild, arguments, *rest = _module(obj) if isinstance(obj, Module) else obj.__reduce_ex__(2)
     if rebuild is not copyreg.__newobj__ or arguments != (type(obj),):  # pyright: ignore[reportAttributeAccessIssue]
         return rebuild, arguments, *rest
     return _NEW, (type(obj).__module__, type(obj).__qualname__), *rest
@@ -482,6 +483,7 @@ _DISPATCH_TABLE: dict[type, Callable[[Any], Reduced]] = {
     Layout: lambda layout: (_LAYOUT, (f"torch.{layout.name}",)),
     Size: lambda size: (_SIZE, (tuple(size),)),
     StateDict: _ordered_dict,
+    Hooks: lambda hooks: (OrderedDict, (), None, None, functions_of_hooks(hooks)),
     SparseTensor: _sparse,
     NestedTensor: _nested,
 }

@@ -58,12 +58,13 @@ _ADDITIONAL = {
     "torch.torch_version": "TorchVersion",
     "torch.utils._pytree": "GetAttrKey LeafSpec MappingKey SequenceKey TreeSpec",
     "torch.utils.checkpoint": "checkpoint checkpoint_sequential",
+    "torch.utils.hooks": "RemovableHandle",
 }
 # Names that PyTorch's public modules have here alone: its files hold none of them.
 _ONLY_HERE = {
     "torch.return_types": "program_name",
     "torch.nested": "NestedTensor",
-    "torch.sparse": "SparseTensor",
+    "torch.sparse": "SparseTensor hspmm smm sspaddmm",
     "torch.autograd": "hessian hvp jacobian jvp vhp vjp",
     "torch.amp": "StaticGradScaler autocast_decorator",
     "torch.distributions.constraints": (

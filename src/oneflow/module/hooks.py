@@ -30,7 +30,8 @@ class RemovableHandle:
     """Takes a registered hook away again, with `remove()` or at the end of a ``with`` block."""
 
     def __init__(self, hooks: dict[Any, Any]) -> None:
-        self.id = next(_IDS)
+        # Hooks of a module from a file have the numbers that another process gave them.
+        self.id = next(number for number in _IDS if number not in hooks)
         self._hooks = ref(hooks)
 
     @property
@@ -43,6 +44,14 @@ class RemovableHandle:
         hooks = self._hooks()
         if hooks is not None:
             hooks.pop(self.id, None)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        # A copy of a module with its handle takes the hook from the copy, as in PyTorch.
+        return self._hooks(), self.id
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        hooks, self.id = state[:2]
+        self._hooks = ref(hooks_in_place_of({} if hooks is None else hooks))
 
     def __enter__(self) -> RemovableHandle:
         return self
@@ -71,6 +80,16 @@ class Hooks(CountedDict):
         if others is not None:
             self.update(others)
         return handle
+
+
+def hooks_in_place_of(hooks: dict[Any, Any]) -> Hooks:
+    """Return what takes the place of a dict of hooks in a file, for the module and for handles.
+
+    It is filled by the module, which knows the options of each.
+    """
+    if isinstance(hooks, Hooks):
+        return hooks
+    return getattr(hooks, "__dict__", {}).setdefault("_hooks_here", Hooks())
 
 
 class KeywordHook:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from oneflow.base.change_count import Registry
-from oneflow.module.hooks import CALL_KINDS, KINDS, Hooks, KeywordHook
+from oneflow.module.hooks import CALL_KINDS, KINDS, Hooks, KeywordHook, hooks_in_place_of
 
 # The dicts in which a module registers its members.
 STORES = ("_parameters", "_buffers", "_modules")
@@ -25,17 +25,18 @@ _IS_FULL = "_is_full_backward_hook"
 def state_for_pytorch(state: Mapping[str, Any]) -> dict[str, Any]:
     """Return a module's attributes under PyTorch's names.
 
+    The hooks are those of the module, which `functions_of_hooks` writes: their handles hold them.
+
     Example:
         >>> import oneflow as flow
         >>> from oneflow.module.pytorch_state import state_for_pytorch
         >>> state = state_for_pytorch(vars(flow.nn.ReLU()))
-        >>> state["_forward_hooks"], state["_forward_hooks_with_kwargs"]
+        >>> state["_forward_hooks_with_kwargs"], state["_forward_pre_hooks_with_kwargs"]
         (OrderedDict(), OrderedDict())
     """
     result = {name: value for name, value in state.items() if name != "_has_call_hooks"}
     for kind in KINDS:
-        hooks = state.get(kind, {})
-        result[kind] = OrderedDict((key, _function(hook)) for key, hook in hooks.items())
+        hooks = result.setdefault(kind, Hooks())
         for option, name in _OPTIONS.get(kind, {}).items():
             result[name] = OrderedDict(
                 (key, True) for key, hook in hooks.items() if getattr(hook, option, False)
@@ -44,8 +45,12 @@ def state_for_pytorch(state: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _function(hook: Any) -> Any:
-    return hook.function if isinstance(hook, KeywordHook) else hook
+def functions_of_hooks(hooks: Hooks) -> Iterator[tuple[int, Any]]:
+    """Return the identifiers and functions of hooks, without their options."""
+    return (
+        (key, hook.function if isinstance(hook, KeywordHook) else hook)
+        for key, hook in hooks.items()
+    )
 
 
 def state_from_pytorch(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,12 +66,11 @@ def state_from_pytorch(state: Mapping[str, Any]) -> dict[str, Any]:
         hooks = state.get(kind, {})
         if isinstance(hooks, Hooks):
             continue
-        result[kind] = Hooks()
+        result[kind] = hooks_in_place_of(hooks)
         options = {o: state.get(name, {}) for o, name in _OPTIONS.get(kind, {}).items()}
         for key, hook in hooks.items():
             flags = {option: True for option, keys in options.items() if key in keys}
-            # Identifiers of another process may be taken here.
-            result[kind].register(_with_options(hook, **flags) if flags else hook)
+            result[kind][key] = _with_options(hook, **flags) if flags else hook
     if any(result[kind] for kind in CALL_KINDS):
         result["_has_call_hooks"] = True
     return result

@@ -7,7 +7,6 @@ import keyword
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +44,22 @@ class _Nodes:
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+class _InsertPoint:
+    """The place where a graph adds nodes; the end of a ``with`` statement takes it back."""
+
+    def __init__(self, graph: Graph, n: Node, insert: Callable[[Node], None]) -> None:
+        if n.graph is not graph:
+            raise AssertionError(f"`{n}` is no node of the graph to which nodes are to be added")
+        self._graph, self._before = graph, graph._insert
+        graph._insert = insert
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        self._graph._insert = self._before
 
 
 class Graph:
@@ -173,21 +188,16 @@ class Graph:
         """Return the node of what the function returns."""
         return next(iter(reversed(self.nodes)))
 
-    @contextmanager
-    def _inserting(self, insert: Callable[[Node], None]) -> Iterator[None]:
-        self._insert, before = insert, self._insert
-        try:
-            yield
-        finally:
-            self._insert = before
-
-    def inserting_before(self, n: Node | None = None) -> Any:
+    def inserting_before(self, n: Node | None = None) -> _InsertPoint:
         """Add nodes before one, in a ``with`` statement or from then on; None: at the beginning."""
-        return self._inserting((n or self._root._next).prepend)
+        return self.inserting_after(self._root) if n is None else _InsertPoint(self, n, n.prepend)
 
-    def inserting_after(self, n: Node | None = None) -> Any:
-        """Add nodes behind one; None: at the end."""
-        return self._inserting((n._next if n is not None else self._root).prepend)
+    def inserting_after(self, n: Node | None = None) -> _InsertPoint:
+        """Add nodes right behind one, so the last one comes first; None: at the end.
+
+        It holds in a ``with`` statement, or from then on.
+        """
+        return self.inserting_before(self._root) if n is None else _InsertPoint(self, n, n.append)
 
     def erase_node(self, to_erase: Node) -> None:
         """Take a node that nothing uses out of the graph.
