@@ -32,7 +32,7 @@ class RemovableHandle:
     def __init__(self, hooks: dict[Any, Any]) -> None:
         # Hooks of a module from a file have the numbers that another process gave them.
         self.id = next(number for number in _IDS if number not in hooks)
-        self._hooks = ref(hooks)
+        self._hooks: ref[dict[Any, Any]] = ref(hooks)
 
     @property
     def hooks_dict_ref(self) -> ref[dict[Any, Any]]:
