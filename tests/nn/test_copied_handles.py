@@ -133,8 +133,8 @@ def test_handles_travel_between_both_packages(writer, reader):
 
 def test_a_handle_without_its_module_does_nothing():
     handle = flow.nn.ReLU().register_forward_hook(print)
-    for each in (handle, copy.deepcopy(handle), pickle.loads(pickle.dumps(handle))):
-        each.remove()
+    for one in (handle, copy.deepcopy(handle), pickle.loads(pickle.dumps(handle))):
+        one.remove()
 
 
 def test_numbers_of_hooks_from_a_file_are_not_given_twice():
