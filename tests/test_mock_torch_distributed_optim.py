@@ -93,3 +93,5 @@ def test_a_state_without_a_step_begins_again() -> None:
     optimizer.add_param_group({"params": [flow.nn.Parameter(flow.ones(1))], "lr": 0.7})
     assert [group["lr"] for group in optimizer.optim.param_groups] == [0.1, 0.7]
     assert repr(optimizer) == repr(optimizer.optim)
+    optimizer.optim.load_state_dict(optimizer.optim.state_dict())
+    assert optimizer.state is optimizer.optim.state

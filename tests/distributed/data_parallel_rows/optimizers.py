@@ -56,6 +56,35 @@ def divided_groups_with_a_schedule(t, rank):
 
 
 @row
+def divided_groups_of_several_types(t, rank):
+    """A later group may have another dtype; what is frozen behind the backward pass is updated."""
+    training = divided(t, optimizer_class=t.optim.SGD, lr=0.1)
+    training.module[2].double()
+
+    def optimizers(module):
+        optimizer = t.distributed.optim.ZeroRedundancyOptimizer(
+            module[0].parameters(), t.optim.SGD, lr=0.1
+        )
+        optimizer.add_param_group({"params": module[2].parameters()})
+        return [optimizer]
+
+    def step(model, number, x):
+        for parameter in model.parameters():
+            parameter.requires_grad_()
+        first = model.module[0] if hasattr(model, "module") else model[0]
+        last = model.module[2] if hasattr(model, "module") else model[2]
+        loss = (last(t.tanh(first(x)).double()) ** 2).mean()
+        loss.backward()
+        model_parameters = list(model.parameters())
+        for parameter in model_parameters[number:]:
+            parameter.requires_grad_(False)
+        return loss
+
+    training.optimizers, training.step = optimizers, step
+    return training
+
+
+@row
 def divided_states_that_are_saved_and_loaded(t, rank):
     """Each state belongs to its parameter in the file, and goes back to the part it is of."""
     training = divided(t, optimizer_class=t.optim.Adam, lr=0.1)

@@ -36,18 +36,21 @@ class PostLocalSGDOptimizer(Optimizer):
     """
 
     def __init__(self, optim: Optimizer, averager: ModelAverager) -> None:
-        super().__init__([{"params": []}], {})
+        super(Optimizer, self).__init__()  # it has no groups and no state of its own
         self.optim, self.averager = optim, averager
         self.defaults, self.param_groups = optim.defaults, optim.param_groups
-        self.state = optim.state
+
+    @property
+    def state(self) -> dict[Any, dict[str, Any]]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The state of the optimizer of this process."""
+        return self.optim.state
 
     def __repr__(self) -> str:
         return repr(self.optim)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters to the optimizer of this process."""
-        if hasattr(self, "optim"):
-            self.optim.add_param_group(param_group)
+        self.optim.add_param_group(param_group)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the optimizer's state with the averager's number of steps, as `step`."""
@@ -58,7 +61,6 @@ class PostLocalSGDOptimizer(Optimizer):
         self.optim.load_state_dict(
             {name: value for name, value in state_dict.items() if name != "step"}
         )
-        self.state = self.optim.state
         if "step" not in state_dict:
             warnings.warn(
                 "the state has no `step` of an averager, which begins at step 0 again",

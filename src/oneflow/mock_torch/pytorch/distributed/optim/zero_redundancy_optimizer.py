@@ -6,6 +6,7 @@ Source: Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -139,23 +140,29 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     @no_grad()
     def _exchange(self) -> None:
-        """Send the parameters of this process, and take over those of the others."""
+        """Send the parameters of this process, and take over those of the others.
+
+        Also those that require no gradient any longer: they have been updated if they have one.
+        """
         for rank, shard in enumerate(self._shards):
-            parameters = [tensor for part in shard for tensor in part if tensor.requires_grad]
-            if not parameters:
-                continue
-            if rank == self.rank:
-                flat = cat([parameter.data.reshape(-1) for parameter in parameters])
-            else:
-                total = sum(parameter.numel() for parameter in parameters)
-                flat = empty(total, dtype=parameters[0].dtype, device=parameters[0].device)
-            source = distributed.get_global_rank(self.process_group, rank)
-            distributed.broadcast(flat, source, group=self.process_group)
-            if rank == self.rank:
-                continue
-            parts = flat.split([parameter.numel() for parameter in parameters])
-            for parameter, values in zip(parameters, parts, strict=True):
-                parameter.data.copy_(values.view(parameter.shape))
+            by_dtype: dict[Any, list[Tensor]] = {}
+            for parameter in itertools.chain.from_iterable(shard):
+                by_dtype.setdefault(parameter.dtype, []).append(parameter)
+            for parameters in by_dtype.values():
+                self._exchange_from(rank, [parameter.data for parameter in parameters])
+
+    def _exchange_from(self, rank: int, tensors: Sequence[Tensor]) -> None:
+        """Send tensors of one dtype, or take over those of the process `rank`."""
+        sizes = [tensor.numel() for tensor in tensors]
+        if rank == self.rank:
+            flat = cat([tensor.reshape(-1) for tensor in tensors])
+        else:
+            flat = empty(sum(sizes), dtype=tensors[0].dtype, device=tensors[0].device)
+        source = distributed.get_global_rank(self.process_group, rank)
+        distributed.broadcast(flat, source, group=self.process_group)
+        if rank != self.rank:
+            for tensor, values in zip(tensors, flat.split(sizes), strict=True):
+                tensor.copy_(values.view(tensor.shape))
 
     def consolidate_state_dict(self, to: int = 0) -> None:
         """Gather the states of all parts on one process, where `state_dict` then returns them.

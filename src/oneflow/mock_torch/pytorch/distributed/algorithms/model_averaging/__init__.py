@@ -5,5 +5,3 @@ from oneflow.mock_torch.pytorch.distributed.algorithms.model_averaging import (
     hierarchical_model_averager as hierarchical_model_averager,
     utils as utils,
 )
-
-__all__: list[str] = []
