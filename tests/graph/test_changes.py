@@ -289,6 +289,7 @@ MODEL: dict[str, Callable[[Run], Any]] = {
     "no dropout": set_attribute("drop", "p", 0.0),
     "eval": lambda run: run.model.eval(),
     "eval of a layer": lambda run: run.model.norm.eval(),
+    "eval past the module": lambda run: vars(run.model.drop).update(training=False),
     "eval and train": lambda run: run.model.eval().train(),
     "frozen": lambda run: run.model.first.requires_grad_(False),
     "a number": set_attribute("", "scale", 5.0),

@@ -440,14 +440,20 @@ def test_a_parameter_may_be_frozen_between_calls():
     assert model.bias.item() != bias.item()
 
 
-def test_steps_update_parameters_made_of_tensors_in_place(monkeypatch):
-    """`nn.Parameter(data)` shares its memory with `data`, which is gone after the first step."""
+@pytest.mark.parametrize("frozen", [False, True])
+def test_steps_update_parameters_in_place(frozen, monkeypatch):
+    """`nn.Parameter(data)` shares its memory with `data`, which is gone after the first step.
+
+    Variables that are only read do not make those shared that are updated.
+    """
     copied = []
     copy_shared = step._copy_shared
     monkeypatch.setattr(step, "_copy_shared", lambda *given: copied.append(copy_shared(*given)))
     layer = nn.Linear(3, 2)
     layer.weight = nn.Parameter(flow.ones(2, 3))
-    graph = TrainGraph(layer, squares, flow.optim.SGD(layer.parameters(), lr=0.1))
+    model = nn.Sequential(nn.Linear(3, 3).requires_grad_(not frozen), layer)
+    optimizer = flow.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    graph = TrainGraph(model, squares, optimizer)
     was_enabled = gc.isenabled()
     gc.disable()
     try:

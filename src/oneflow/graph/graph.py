@@ -18,7 +18,7 @@ from oneflow.base.hook import Hook
 from oneflow.checkpoint.serialization import PROGRAM_STORE, ProgramStore
 from oneflow.graph.block import Block, Blocks
 from oneflow.graph.capture import CaptureSettings
-from oneflow.graph.capture_modes import TrainingModes, capture_modes
+from oneflow.graph.capture_modes import attributes_of, capture_modes
 from oneflow.graph.compilation import compile_graph
 from oneflow.graph.compiled_graph import CompiledGraph
 from oneflow.graph.graph_config import GraphConfig
@@ -103,7 +103,7 @@ class Graph(CompiledGraph):
         members["config"] = GraphConfig(steps.clear, lambda: self.training)
         members["settings"] = CaptureSettings(self.config, Blocks(steps.clear, self.named_modules))
         members["_optimizers"] = []
-        members["_training_modes"] = TrainingModes()
+        members["_attributes"] = []
         if debug_v_level >= 0:
             depth = debug_max_py_stack_depth
             self.debug(debug_v_level, ranks=debug_ranks, max_py_stack_depth=depth)
@@ -269,7 +269,7 @@ class Graph(CompiledGraph):
         if called is None:
             tensors = []
             called = self._key(args, kwargs, tensors)
-        key = called, capture_modes(bool(self._optimizers), self._training_modes)
+        key = called, capture_modes(bool(self._optimizers), self._attributes)
         step = self._steps.get(key)
         if step is None or not step.check_guards():
             step = self._new_step(called, args, kwargs)
@@ -295,8 +295,8 @@ class Graph(CompiledGraph):
         engine = self.config.select_engine(self.training)
         tensors: list[Tensor] = []
         structure = flatten_call(args, kwargs, tensors, self.name)
-        self.__dict__["_training_modes"] = TrainingModes(self.named_modules())
-        key = called, capture_modes(self.training, self._training_modes)
+        self.__dict__["_attributes"] = attributes_of(self.named_modules())
+        key = called, capture_modes(self.training, self._attributes)
         self._warn_of_recompile(key)
         step = self._steps[key] = compile_graph(self, self.build, structure, tensors, engine)
         while len(self._steps) > self.max_steps:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import islice
 from operator import attrgetter, methodcaller
 from sys import getrefcount
 from typing import Any
@@ -57,9 +58,11 @@ def _copy_shared(arrays: list[Any], references: tuple[list[int], list[int]]) -> 
 
 def _reference_counts(values: list, arrays: list, count: int) -> tuple[list[int], list[int]]:
     """The reference counts of the first `count` values, and of their arrays."""
-    if count != len(values):
-        values, arrays = values[:count], arrays[:count]
-    return list(map(getrefcount, values)), list(map(getrefcount, arrays))
+    # A slice would refer to each of them once more.
+    return (
+        list(map(getrefcount, islice(values, count))),
+        list(map(getrefcount, islice(arrays, count))),
+    )
 
 
 def _exclusive_counts() -> tuple[int, int]:
