@@ -10,7 +10,8 @@ import pytest
 
 import oneflow as flow
 from oneflow.base.device import platform_devices
-from oneflow.compiler import topologies
+from oneflow.compiler import options, topologies
+from oneflow.compiler.options import compiler_options
 from oneflow.plan import chip_named, chip_names, command, plan_graph, planning, register_chip
 from oneflow.plan.command import main
 from oneflow.plan.hlo_account import account_of
@@ -213,3 +214,15 @@ def test_the_real_compiler(name):
         pytest.skip(f"needs {', '.join(missing)}")
     text = repr(product_plan(chip=chip_named(name)))
     assert re.search(r"runs kernels +[1-9]", text)
+
+
+def test_the_compiler_for_tpus_orders_updates():
+    """Long programs copy large weights without this option, which a later compiler may not have."""
+    missing = topologies.missing_packages("tpu")
+    if missing:
+        pytest.skip(f"needs {', '.join(missing)}")
+    with topologies.compiling_for(chip_named("v5e"), 4), planning():
+        assert compiler_options("tpu") == options._PROGRAM_OPTIONS["tpu"]
+    # A plan for TPUs without their compiler is compiled for CPUs.
+    with planning():
+        assert compiler_options("tpu") == {}
