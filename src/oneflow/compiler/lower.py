@@ -27,6 +27,7 @@ from oneflow.compiler.donation import assign_donated
 from oneflow.compiler.executable_cache import EXECUTABLES, OPERATION_BYTES
 from oneflow.compiler.failed_flag import CheckResults, abstract_flag, zero_flag
 from oneflow.compiler.guarded_writes import CheckedUpdates
+from oneflow.compiler.jitted import Jitted
 from oneflow.compiler.loaded_executable import LoadedExecutable, check_largest_array
 from oneflow.compiler.number_tables import number_arguments
 from oneflow.compiler.options import compiler_options, operation_options
@@ -35,6 +36,7 @@ from oneflow.compiler.sharding import (
     committed_to,
     one_after_the_other,
     shard_mapped,
+    xla_devices,
 )
 from oneflow.primitives.cost.operation_cost import shard_bytes
 from oneflow.primitives.operation import Operation
@@ -111,8 +113,9 @@ class Executable:
             )
         self.function = function
         self.has_convolution = _has_convolution(program)
-        self._jitted: Any = jax.jit(
+        self._jitted: Any = Jitted(
             _named(self._tables.with_row(function, len(program.inputs)), name),
+            xla_devices(device),
             donate_argnums=used,
             compiler_options=compiler_options(device.type, self.has_convolution, self.is_global),
             **committed_to(device),
@@ -170,7 +173,7 @@ class Executable:
         if self._compiled is not None:
             return self
         check_largest_array(self.device, _largest_array(self.program))
-        compiled = run_without_interrupt(lambda: self.lowered().compile())
+        compiled = run_without_interrupt(lambda: self._jitted.compile(*self._abstract_arguments()))
         # JAX's trace is not needed again; this frees its memory.
         self._jitted = None
         self._loaded = LoadedExecutable(compiled, self.device)
@@ -357,7 +360,7 @@ def compile_operation(operation: Operation, use: Use = Use.RESULTS) -> None:
     """Compile a single operation on one device, now."""
     types = [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in operation.in_specs]
     jit_function = _jit_operation(operation, operation.evaluate)
-    _keep(operation, use, run_without_interrupt(lambda: jit_function.lower(*types).compile()))
+    _keep(operation, use, run_without_interrupt(lambda: jit_function.compile(*types)))
 
 
 def _keep(operation: Operation, use: Use, executable: Callable) -> Callable:
@@ -372,7 +375,8 @@ def _jit_operation(operation: Operation, function: Callable) -> Any:
         return _jit_on_parts(operation, function)
     device = operation.device
     options = operation_options(device.type)
-    return jax.jit(function, compiler_options=options, **committed_to(device))
+    devices = xla_devices(device)
+    return Jitted(function, devices, compiler_options=options, **committed_to(device))
 
 
 def _jit_on_parts(operation: Operation, function: Callable) -> Callable:
@@ -386,8 +390,9 @@ def _jit_on_parts(operation: Operation, function: Callable) -> Callable:
         return [results] if operation.single else list(results)
 
     outputs = [None] if is_check else list(operation.out_specs)
-    run = jax.jit(
+    run = Jitted(
         shard_mapped(rows, list(operation.in_specs), outputs, operation.device),
+        xla_devices(operation.device),
         compiler_options=operation_options(operation.device.type),
     )
 

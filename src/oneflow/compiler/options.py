@@ -16,6 +16,7 @@ from jax.sharding import SingleDeviceSharding
 from oneflow.base.device import platform_devices
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.planning import is_planning, planning_devices
+from oneflow.compiler.jitted import Jitted
 
 # Compiler options of whole programs, by platform.
 _PROGRAM_OPTIONS = {
@@ -101,9 +102,10 @@ def _supported(options: Mapping[str, str], platform: str) -> dict[str, str]:
 def _is_supported(name: str, value: str, device: Any) -> bool:
     """Return whether the compiler for a device of XLA's has an option with this value."""
     sharding = SingleDeviceSharding(device)
-    program = jax.jit(lambda: 0, out_shardings=sharding, compiler_options={name: value})
+    options = {"out_shardings": sharding, "compiler_options": {name: value}}
+    program = Jitted(lambda: 0, (device,), **options)
     try:
-        run_without_interrupt(lambda: program.lower().compile())
+        run_without_interrupt(program.compile)
     except jax.errors.JaxRuntimeError:
         return False
     return True

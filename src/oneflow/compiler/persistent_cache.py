@@ -72,9 +72,13 @@ def folder_for_cores(root: Path) -> Path:
     JAX finds the program again whatever their number. A small GPT compiled for one core took 1.2
     times as long on two.
     """
+    return root / f"xla-{available_cores()}-cores"
+
+
+def available_cores() -> int:
+    """The number of cores on which this process may run."""
     get_cores = getattr(os, "sched_getaffinity", None)
-    cores = len(get_cores(0)) if get_cores else os.cpu_count() or 1
-    return root / f"xla-{cores}-cores"
+    return len(get_cores(0)) if get_cores else os.cpu_count() or 1
 
 
 def make_private(folder: Path) -> bool:

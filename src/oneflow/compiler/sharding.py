@@ -177,6 +177,13 @@ def shardings(
     ]
 
 
+def xla_devices(device: Device | Placement) -> tuple[Any, ...]:
+    """XLA's devices on which a program for a device or a placement runs."""
+    if isinstance(device, Placement):
+        return tuple(device.mesh.devices.flat)
+    return (xla_device(device),)
+
+
 def committed_to(device: Device | Placement) -> dict[str, Any]:
     """Options of `jax.jit` for a program on a device, whose results are then committed to it.
 

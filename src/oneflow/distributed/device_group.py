@@ -19,12 +19,12 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from oneflow.base import cluster
 from oneflow.base.device import Device
 from oneflow.base.dtype import from_numpy_dtype
-from oneflow.base.no_interrupt import compiled_without_interrupt
 from oneflow.base.spec import spec_of
 from oneflow.base.x64 import in_x64
 from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.distributed.spmd_collectives import RANKS_AXIS
 from oneflow.program.value import Value
+from oneflow.runtime.collective_program import collective_program
 from oneflow.runtime.eager import is_capturing, read_array
 
 
@@ -164,13 +164,8 @@ def _compile(
 
     run.__name__ = function.__name__
     # Values declared as replicated differ between ranks; nothing in the program relies on it.
-    program = jax.jit(
-        jax.shard_map(
-            run,
-            mesh=group.sharding.mesh,
-            in_specs=PartitionSpec(),
-            out_specs=PartitionSpec(),
-            check_vma=False,
-        )
+    mesh = group.sharding.mesh
+    program = jax.shard_map(
+        run, mesh=mesh, in_specs=PartitionSpec(), out_specs=PartitionSpec(), check_vma=False
     )
-    return compiled_without_interrupt(program)
+    return collective_program(program, group.devices)

@@ -18,7 +18,8 @@ import numpy as np
 from oneflow.base.device import Device
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.x64 import in_x64
-from oneflow.compiler.sharding import committed_to
+from oneflow.compiler.jitted import Jitted
+from oneflow.compiler.sharding import committed_to, xla_devices
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import Primitive
 from oneflow.primitives.shard_index import ShardIndex
@@ -72,9 +73,10 @@ class BlockFunction:
         types = [jax.ShapeDtypeStruct((), np.dtype(np.uint32))]
         for dtype, is_number in self._operands:
             types.append(jax.ShapeDtypeStruct(() if is_number else (_BLOCK,), dtype))
-        evaluate = jax.jit(self._evaluate, **committed_to(self._device))
+        devices = xla_devices(self._device)
+        evaluate = Jitted(self._evaluate, devices, **committed_to(self._device))
         with compiling():
-            executable = run_without_interrupt(lambda: evaluate.lower(*types).compile())
+            executable = run_without_interrupt(lambda: evaluate.compile(*types))
         STATISTICS.operation_compiles += 1
         self.executable = executable
         return executable

@@ -55,12 +55,20 @@ def _put_shard(
     shard: Any, leading: tuple[int, ...], shape: tuple[int, ...], device: Any
 ) -> jax.Array:
     """Return a shard of this shape on a device, with leading dimensions in front of it."""
-    shard = resize(shard, shape).reshape(leading + shape)
+    shard = resize(without_programs(shard), shape).reshape(leading + shape)
     # Memory of its own: the array may be donated later, or the shard written to. JAX shares
     # NumPy's whatever `may_alias` says.
     if isinstance(shard, np.ndarray):
         shard = writable_copy(shard)
     return jax.device_put(shard, device, may_alias=False)
+
+
+def without_programs(shard: Any) -> Any:
+    """Return a shard, as NumPy's if that shares its memory: JAX compiles for each new shape."""
+    if not isinstance(shard, jax.Array):
+        return shard
+    (device,) = shard.devices()
+    return np.asarray(shard) if device.platform == "cpu" else shard
 
 
 def resize(shard: Any, shape: tuple[int, ...]) -> Any:
@@ -108,8 +116,12 @@ def local_shard(array: Any, spec: TensorSpec, index: int | None = None) -> jax.A
     sizes = tuple(dim_slice.stop - dim_slice.start for dim_slice in slices)
 
     def copy() -> jax.Array:
-        unpadded = block.reshape(block.shape[len(partial_axes(spec)) :])
-        return jnp.array(unpadded[tuple(map(slice, sizes))], copy=True)
+        part = without_programs(block)
+        part = part.reshape(part.shape[len(partial_axes(spec)) :])[tuple(map(slice, sizes))]
+        if isinstance(part, jax.Array):
+            return jnp.array(part, copy=True)
+        # A part without dimensions is a scalar of NumPy's.
+        return jax.device_put(writable_copy(np.asarray(part)), device)
 
     return run_without_interrupt(copy)
 
@@ -117,4 +129,4 @@ def local_shard(array: Any, spec: TensorSpec, index: int | None = None) -> jax.A
 @in_x64
 def empty_shard(spec: TensorSpec) -> jax.Array:
     """The shard of a rank outside the placement: no elements, the same number of dimensions."""
-    return jnp.zeros((0,) * max(spec.ndim, 1), spec.dtype.numpy)
+    return jnp.asarray(np.zeros((0,) * max(spec.ndim, 1), spec.dtype.numpy))

@@ -13,7 +13,6 @@ from jax import lax
 from jax.sharding import PartitionSpec
 
 from oneflow.base import cluster
-from oneflow.base.no_interrupt import compiled_without_interrupt
 from oneflow.base.placement import Placement, Sharding, mesh_axis
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split
 from oneflow.base.spec import TensorSpec, spec_of
@@ -21,8 +20,9 @@ from oneflow.compiler.sharding import named_sharding, partition_of
 from oneflow.control_plane.collective_launch import launch_collective
 from oneflow.primitives.shard_shapes import shard_shape
 from oneflow.primitives.sharding.partial_sums import all_reduce, sum_identity
+from oneflow.runtime.collective_program import collective_program
 from oneflow.runtime.meta_array import MetaArray
-from oneflow.runtime.shards import make_global_array
+from oneflow.runtime.shards import make_global_array, without_programs
 
 # Compiled programs that are kept, one for each shape and pair of placements.
 _MAX_PROGRAMS = 512
@@ -81,7 +81,10 @@ def transfer_array(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
         shape = shard_shape(target.shape, target.device.hierarchy, target.sbp)
         return make_global_array(target, lambda coordinate: np.zeros(shape, target.dtype.numpy))
     if new <= old:
-        return make_global_array(target, lambda coordinate: array.addressable_data(0).copy())
+        shard = without_programs(array.addressable_data(0))
+        # Memory of its own, which `make_global_array` gives to what is NumPy's.
+        shard = shard.copy() if isinstance(shard, jax.Array) else shard
+        return make_global_array(target, lambda coordinate: shard)
     is_by_shard = source.device.hierarchy == target.device.hierarchy and not old & new
     send = _send_shards if is_by_shard else _send_from_first_rank
     description = f"transfer of {source!r} from {source.device} to {target.device}"
@@ -96,7 +99,8 @@ def transfer_array(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
     if not target.device.includes_this_process:
         return MetaArray()
     shape = shard_shape(target.shape, target.device.hierarchy, target.sbp)
-    return make_global_array(target, lambda coordinate: received.addressable_data(0).reshape(shape))
+    shard = without_programs(received.addressable_data(0)).reshape(shape)
+    return make_global_array(target, lambda coordinate: shard)
 
 
 def _ranks(spec: TensorSpec) -> set[int]:
@@ -157,4 +161,4 @@ def _compile(function: Callable[[jax.Array], jax.Array], layers: TensorSpec) -> 
     partition = partition_of(layers)
     specs = partition, PartitionSpec()
     program = jax.shard_map(run, mesh=layers.device.mesh, in_specs=partition, out_specs=specs)
-    return compiled_without_interrupt(jax.jit(program))
+    return collective_program(program, layers.device.mesh.devices.flat)
