@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -49,16 +50,20 @@ def schedules(library: Any) -> dict[str, Callable[[Any], Any]]:
 
 
 class Run:
-    """An optimizer with two groups, and a schedule."""
+    """An optimizer with two groups, and a schedule; `has_tensors`: its rates are tensors."""
 
-    def __init__(self, library: Any, name: str) -> None:
-        self.library, self.name = library, name
+    def __init__(self, library: Any, name: str, has_tensors: bool = False) -> None:
+        self.library, self.name, self.has_tensors = library, name, has_tensors
         self.optimizer = self.make_optimizer()
         self.schedules = [schedules(library)[name](self.optimizer)]
 
     def make_optimizer(self) -> Any:
-        groups = [{"params": [self.parameter()], "lr": 1.0}, {"params": [self.parameter()]}]
-        return self.library.optim.SGD(groups, lr=0.3, momentum=0.9)
+        rates = [1.0, 0.3]
+        if self.has_tensors:
+            rates = [self.library.tensor(rate, dtype=self.library.float64) for rate in rates]
+        self.first_rate = rates[0]
+        groups = [{"params": [self.parameter()], "lr": rates[0]}, {"params": [self.parameter()]}]
+        return self.library.optim.SGD(groups, lr=rates[1], momentum=0.9)
 
     def parameter(self) -> Any:
         return self.library.nn.Parameter(self.library.zeros(1))
@@ -73,8 +78,8 @@ class Run:
             if step == 2:
                 change(self)
             options = [(group["lr"], group["momentum"]) for group in self.optimizer.param_groups]
-            found.append([number for pair in options for number in pair])
-            found[-1] += self.schedules[0].get_last_lr()
+            found.append([float(number) for pair in options for number in pair])
+            found[-1] += map(float, self.schedules[0].get_last_lr())
         return found
 
 
@@ -126,6 +131,31 @@ def test_rates_are_those_of_pytorch(name: str, change: Callable[[Run], None]) ->
         return
     for rates, expected in zip(ours, Run(torch, name).rates(change), strict=True):
         assert rates == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def fill(run: Run) -> None:
+    run.first_rate.fill_(0.2)
+
+
+def keep(run: Run) -> None:
+    """Change nothing."""
+
+
+@pytest.mark.filterwarnings("ignore:.*lr_scheduler.step")
+@pytest.mark.parametrize(
+    "change", [keep, fill, load, resume, add_schedule], ids=lambda c: c.__name__
+)
+@pytest.mark.parametrize("name", schedules(mock))
+def test_rates_that_are_tensors_are_filled_as_by_pytorch(
+    name: str, change: Callable[[Run], None]
+) -> None:
+    runs = [Run(library, name, has_tensors=True) for library in (mock, torch)]
+    rates, expected = [run.rates(change) for run in runs]
+    np.testing.assert_allclose(rates, expected, rtol=1e-9, atol=1e-12)
+    filled, expected_filled = [
+        run.optimizer.param_groups[0]["lr"] is run.first_rate for run in runs
+    ]
+    assert filled == expected_filled
 
 
 # PyTorch's internals for rates, and functions, which are the same objects in neither.

@@ -231,7 +231,7 @@ def _kind_of(tensor: Tensor) -> dict[str, bool]:
     """Describe if a tensor is a parameter, and if it requires a gradient."""
     if isinstance(tensor, Parameter):
         return {"parameter": tensor.requires_grad}
-    return {"requires_grad": True} if tensor.requires_grad and tensor.is_leaf else {}
+    return {"requires_grad": True} if tensor.requires_grad else {}
 
 
 def _of_kind(tensor: Tensor, data: Mapping[str, Any]) -> Tensor:

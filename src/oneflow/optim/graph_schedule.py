@@ -7,7 +7,8 @@ from itertools import chain, repeat
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
-from oneflow.optim.groups import ParamGroup
+from oneflow.optim.groups import ParamGroup, copied_option, read_option, tensor_options
+from oneflow.tensor.tensor import Tensor
 
 # The schedule that was made last for each optimizer: those in it were made before.
 _LATEST: WeakKeyDictionary[GraphSchedule, ref[Any]] = WeakKeyDictionary()
@@ -24,7 +25,7 @@ class GraphSchedule:
 
     param_groups: list[dict[str, Any]]
     schedule_of_graph: Any = None
-    used_options: list[dict[str, Any]] | None = None
+    used_options: list[_UsedOptions] | None = None
 
     def note_schedule(self, schedule: Any) -> None:
         """Remember the schedule that was made last."""
@@ -49,7 +50,7 @@ class GraphSchedule:
         for group in self.param_groups:
             if isinstance(group, ParamGroup):
                 group.written.clear()
-        self.used_options = [dict(group) for group in self.param_groups]
+        self.used_options = list(map(_UsedOptions, self.param_groups))
 
     def step_due_schedule(self) -> None:
         """Step the schedule for the latest call, unless that has been done.
@@ -62,9 +63,9 @@ class GraphSchedule:
         changes = []
         used_options = chain(self.used_options, repeat(None))
         for group, used in zip(self.param_groups, used_options, strict=False):
-            names = set(group) if used is None else _written_names(group, used)
+            names = set(group) if used is None else used.written_since(group)
             changes.append((group, names, {n: group[n] for n in names if n in group}))
-            _set_options(group, names, used or dict(group))
+            _set_options(group, names, dict(group) if used is None else used.copies)
         try:
             self.schedule_of_graph.step()
         finally:
@@ -77,22 +78,55 @@ class GraphSchedule:
         self.schedule_of_graph = None
 
 
-def _written_names(group: dict[str, Any], used: dict[str, Any]) -> set[str]:
-    """Return the names of the options that the program has set or removed since a call.
+class _UsedOptions:
+    """The options of a group in a call.
+
+    Attributes:
+        copies: the options, with copies of those that are tensors.
 
     Args:
-        group: a group. One that the program itself has put there notes nothing: what is equal
-            counts as not written.
-        used: its options in that call.
+        group: the group, right after the call.
     """
-    if isinstance(group, ParamGroup):
-        return set(group.written)
-    return {name for name in {*group, *used} if not _is_same(name, group, used)}
+
+    def __init__(self, group: dict[str, Any]) -> None:
+        self._options = self.copies = dict(group)
+        tensors = tensor_options(group)
+        self._versions = {name: _versions(option) for name, option in tensors.items()}
+        if tensors:
+            copies = {name: copied_option(option) for name, option in tensors.items()}
+            self.copies = {**group, **copies}
+
+    def written_since(self, group: dict[str, Any]) -> set[str]:
+        """Return the names of the options that the program has set, filled or removed.
+
+        Args:
+            group: the group now. One that the program itself has put there notes nothing: what is
+                equal counts as not written.
+        """
+        is_noted = isinstance(group, ParamGroup)
+        names = set(group.written) if is_noted else {*group, *self._options}
+        return {name for name in names if is_noted or not self._has(name, group)} | {
+            name for name, versions in self._versions.items() if self._is_filled(name, versions)
+        }
+
+    def _has(self, name: str, group: dict[str, Any]) -> bool:
+        value, before = group.get(name), self._options.get(name)
+        return value is before or (isinstance(value, float | int | str) and value == before)
+
+    def _is_filled(self, name: str, versions: tuple[int, ...]) -> bool:
+        """Return whether a tensor among the options has been written to."""
+        option = self._options[name]
+        # Who writes through NumPy's array or `.data` does not count as a version.
+        return _versions(option) != versions or read_option(option) != read_option(
+            self.copies[name]
+        )
 
 
-def _is_same(name: str, group: dict[str, Any], used: dict[str, Any]) -> bool:
-    value, before = group.get(name), used.get(name)
-    return value is before or (isinstance(value, float | int | str) and value == before)
+def _versions(option: Any) -> tuple[int, ...]:
+    """Return how often the tensors of an option have been written to."""
+    if type(option) is tuple:
+        return tuple(chain.from_iterable(map(_versions, option)))
+    return (option._version,) if isinstance(option, Tensor) else ()
 
 
 def _set_options(group: dict[str, Any], names: Iterable[str], options: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Self
 from oneflow.base.layout import Layout
 from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
+from oneflow.differentiation.grad_mode import no_grad
 from oneflow.tensor.tensor import Tensor
 
 # The `params` argument of optimizers: tensors, with or without names, or parameter groups.
@@ -221,6 +222,24 @@ def tensors_of(params: Any, computed_allowed: bool = False) -> list[Tensor]:
     return distinct
 
 
+def set_rate(group: dict[str, Any], lr: Any) -> None:
+    """Set the rate of a group; one that is a tensor is filled, which its other holders see."""
+    rate = group["lr"]
+    if not isinstance(rate, Tensor):
+        group["lr"] = lr
+        return
+    if rate is not lr:
+        with no_grad():
+            rate.fill_(lr)
+
+
+def copied_option(option: Any) -> Any:
+    """Return an option; in place of tensors, which can be filled, copies of them."""
+    if type(option) is tuple:
+        return tuple(map(copied_option, option))
+    return option.detach().clone() if isinstance(option, Tensor) else option
+
+
 def with_scaled_lr(group: dict[str, Any]) -> dict[str, Any]:
     """Return the options of a group with ``lr * lr_scale`` as `lr`, if it has an `lr_scale`."""
     return {**group, "lr": group["lr"] * group["lr_scale"]} if "lr_scale" in group else group
@@ -232,15 +251,21 @@ def read_options(group: dict[str, Any]) -> dict[str, Any]:
     Args:
         group: a parameter group.
     """
-    read = {
-        name: _read(option)
-        for name, option in group.items()
-        if (kind := type(option)) is Tensor or (kind is tuple and Tensor in map(type, option))
-    }
+    read = {name: read_option(option) for name, option in tensor_options(group).items()}
     return {**group, **read} if read else group
 
 
-def _read(option: Tensor | tuple[Any, ...]) -> Any:
+def tensor_options(group: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a group that are tensors, or tuples with tensors."""
+    return {
+        name: option
+        for name, option in group.items()
+        if (kind := type(option)) is Tensor or (kind is tuple and Tensor in map(type, option))
+    }
+
+
+def read_option(option: Tensor | tuple[Any, ...]) -> Any:
+    """Return the number of an option that is a tensor, or the numbers of a tuple with tensors."""
     if isinstance(option, Tensor):
         return option.item()
     return tuple(number.item() if isinstance(number, Tensor) else number for number in option)

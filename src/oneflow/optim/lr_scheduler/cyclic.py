@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
+from oneflow.optim.groups import set_rate
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler, check_count, functions_of_groups
 from oneflow.optim.optimizer import Optimizer
 
@@ -122,7 +123,7 @@ class CyclicLR(_MomentumLR):
         lowest = functions_of_groups(base_lr, optimizer, "base_lr")
         if last_step == -1:
             for group, lr in zip(optimizer.param_groups, lowest, strict=True):
-                group["lr"] = lr
+                set_rate(group, lr)
         self.max_lrs = functions_of_groups(max_lr, optimizer, "max_lr")
         self.step_size_up = step_size_up
         self.step_size_down = step_size_up if step_size_down is None else step_size_down

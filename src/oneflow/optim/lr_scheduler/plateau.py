@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from oneflow.optim.groups import copied_option
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler, functions_of_groups
 from oneflow.optim.optimizer import Optimizer
 
@@ -111,7 +112,7 @@ class ReduceLROnPlateau(LRScheduler):
             self._reduce()
             self.cooldown_counter = self.cooldown
             self.num_bad_steps = 0
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+        self._last_lr = [copied_option(group["lr"]) for group in self.optimizer.param_groups]
 
     def _reduce(self) -> None:
         count = len(self.optimizer.param_groups)

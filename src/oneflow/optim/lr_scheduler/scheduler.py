@@ -15,6 +15,7 @@ from oneflow.base.keywords import KeywordSuggestion, set_extra_keywords
 from oneflow.base.parameters import parameters_of
 from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
+from oneflow.optim.groups import copied_option, set_rate
 from oneflow.optim.optimizer import Optimizer
 from oneflow.runtime.eager import is_capturing
 
@@ -130,7 +131,7 @@ class LRScheduler(KeywordSuggestion):
                     f"param_groups[{index}] of {type(optimizer).__name__} has not"
                 )
             if last_step == -1:
-                group.setdefault("initial_lr", group["lr"])
+                group.setdefault("initial_lr", copied_option(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     "param 'initial_lr' is not specified in "
@@ -138,12 +139,12 @@ class LRScheduler(KeywordSuggestion):
                 )
         self.optimizer = optimizer
         optimizer.note_schedule(self)
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.base_lrs = [copied_option(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_step = last_step
         # Calls of `step`: libraries for PyTorch count those that they leave out, too.
         self._step_count = 0
         self.verbose = verbose
-        self._last_lr = [group["lr"] for group in optimizer.param_groups]
+        self._last_lr = [copied_option(group["lr"]) for group in optimizer.param_groups]
 
     @property
     def last_epoch(self) -> int:
@@ -235,9 +236,9 @@ class LRScheduler(KeywordSuggestion):
 
     def update_lrs(self, lrs: list[float]) -> None:
         """Set the learning rates of the parameter groups; those added later keep theirs."""
-        self._last_lr = list(lrs)
+        self._last_lr = list(map(copied_option, lrs))
         for index, (group, lr) in enumerate(zip(self.optimizer.param_groups, lrs, strict=False)):
-            group["lr"] = lr
+            set_rate(group, lr)
             if self.verbose:
                 self.print_lr(index, lr)
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from oneflow.optim import lr_scheduler
+from oneflow.optim.groups import copied_option
 from oneflow.optim.lr_scheduler.scheduler import EPOCH_DEPRECATION_WARNING
 from oneflow.optim.optimizer import Optimizer
 
@@ -196,7 +197,7 @@ class ChainedScheduler(lr_scheduler.ChainedScheduler):
                 scheduler.step()
         self._step_count += 1
         self.last_step += 1
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+        self._last_lr = [copied_option(group["lr"]) for group in self.optimizer.param_groups]
 
 
 class SequentialLR(lr_scheduler.SequentialLR):
