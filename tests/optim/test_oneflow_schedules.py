@@ -150,12 +150,13 @@ SCHEDULES: dict[str, Callable[[Any], L.LRScheduler]] = {
     "averaging": lambda optimizer: flow.optim.swa_utils.SWALR(optimizer, 0.05, anneal_epochs=4),
     "steps of PyTorch": lambda optimizer: of_pytorch.StepLR(optimizer, 1, 0.5),
 }
-# The name and value of an option that a program sets in every step, always to one object.
+# The name and value of an option that a program sets in every step, always to one object; or a
+# function that makes it for each program.
 OPTIONS: dict[str, tuple[str, Any]] = {
     "rate": ("lr", 0.3),
     "rate, an int": ("lr", 1),
     "rate of NumPy": ("lr", np.float64(0.3)),
-    "rate, a tensor": ("lr", flow.tensor(0.25)),
+    "rate, a tensor": ("lr", lambda: flow.tensor(0.25, dtype=flow.float64)),
     "momentum": ("momentum", 0.3),
     "momentum, an int": ("momentum", 0),
     "momentum of NumPy": ("momentum", np.float64(0.3)),
@@ -221,14 +222,19 @@ def test_options_that_a_program_sets_count_in_the_next_call(
     if name == "swa_lr" and schedule != "averaging":
         return
 
-    def change(trained: Trained) -> None:
-        optimizer = trained_with(schedule, name).optimizer if loads else trained.optimizer
-        for group in optimizer.param_groups:
-            group[name] = value
-        if loads:
-            trained.optimizer.load_state_dict(optimizer.state_dict())
+    def run(mode: str) -> tuple[Any, dict[str, Any]]:
+        own_value = value() if callable(value) else value
 
-    assert_as_eager(lambda mode: _set_in_every_step(schedule, name, change, mode))
+        def change(trained: Trained) -> None:
+            optimizer = trained_with(schedule, name).optimizer if loads else trained.optimizer
+            for group in optimizer.param_groups:
+                group[name] = own_value
+            if loads:
+                trained.optimizer.load_state_dict(optimizer.state_dict())
+
+        return _set_in_every_step(schedule, name, change, mode)
+
+    assert_as_eager(run)
 
 
 def _write_through_numpy(option: flow.Tensor, number: float) -> None:

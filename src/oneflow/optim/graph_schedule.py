@@ -103,11 +103,17 @@ class _UsedOptions:
             group: the group now. One that the program itself has put there notes nothing: what is
                 equal counts as not written.
         """
-        is_noted = isinstance(group, ParamGroup)
-        names = set(group.written) if is_noted else {*group, *self._options}
-        return {name for name in names if is_noted or not self._has(name, group)} | {
+        filled = {
             name for name, versions in self._versions.items() if self._is_filled(name, versions)
         }
+        if not isinstance(group, ParamGroup):
+            names = {*group, *self._options}
+            return filled | {name for name in names if not self._has(name, group)}
+        written = set(group.written)
+        rate = group.get("lr")
+        if isinstance(rate, Tensor) and rate is self._options.get("lr"):
+            written.discard("lr")  # the schedule fills it: to put it there again changes nothing
+        return filled | written
 
     def _has(self, name: str, group: dict[str, Any]) -> bool:
         value, before = group.get(name), self._options.get(name)
