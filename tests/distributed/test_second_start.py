@@ -1,4 +1,4 @@
-"""What a rank has compiled it finds on disk when the job starts again."""
+"""Every rank finds on disk the programs that it has compiled in an earlier start."""
 
 import json
 

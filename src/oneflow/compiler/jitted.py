@@ -54,7 +54,7 @@ class Jitted:
         self._devices = tuple(devices)
         self._has_files = not _is_written_by_jax(self._devices)
         self._compiler_options = options.get("compiler_options")
-        # What JAX leaves out of a program's arguments is not seen in its text.
+        # Arguments that JAX leaves out of a program are not seen in its text.
         self._function = jax.jit(function, keep_unused=self._has_files, **options)
         self._programs: dict[tuple, Any] = {}
 
@@ -154,7 +154,7 @@ def _compile(lowered: Any, file: _ProgramFile) -> Any:
         compiled = lowered.compile()
     seconds = time.monotonic() - start
     config: Any = jax.config
-    # What JAX has found it will find again; on CPUs a program that was loaded is stored in part.
+    # A program that JAX has found it will find again; on CPUs a loaded one is stored in part.
     if not hits and seconds >= config.jax_persistent_cache_min_compile_time_secs:
         file.store(compiled)
     return compiled

@@ -95,8 +95,7 @@ class Executable:
         self._waits = isinstance(device, Placement) and device.type == "cpu" and device.size > 1
         used, self._order = assign_donated(program, donated)
         # The position of each output among the results.
-        positions = sorted(range(len(self._order)), key=self._order.__getitem__)
-        self._sort = _selection(positions)
+        self._sort = _selection(sorted(range(len(self._order)), key=self._order.__getitem__))
         self._compiled: Any = None
         self._loaded: LoadedExecutable | None = None
         function = self.trace
