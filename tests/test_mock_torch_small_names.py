@@ -134,6 +134,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "conv2d": lambda lib: converted(lib, 2),
     "conv3d": lambda lib: converted(lib, 3),
     "index of a device": lambda lib: index_of(lib, "cuda:3"),
+    "no index of a device": lambda lib: index_of(lib, "cuda"),
     "index itself": lambda lib: index_of(lib, 2),
     "index of the CPU": lambda lib: index_of(lib, "cpu", allow_cpu=True),
     "index of the CPU alone": lambda lib: index_of(lib, "cpu"),

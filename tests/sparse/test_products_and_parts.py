@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import gc
+import weakref
 
 import pytest
 import torch
@@ -260,6 +262,7 @@ SHARED = {
 KINDS = {
     "coo": matrix,
     "rows": rows,
+    "twice": twice,
     "csr": lambda f: matrix(f, "sparse_csr"),
     "csc": lambda f: matrix(f, "sparse_csc"),
 }
@@ -303,7 +306,8 @@ WRITES = {
 @pytest.mark.parametrize(
     ("name", "kind"),
     [(name, "coo") for name in WRITES]
-    + [(name, "csr") for name in WRITES if name not in ("add_", "zero_")],
+    + [(name, "csr") for name in WRITES if name not in ("add_", "zero_")]
+    + [(name, "twice") for name in WRITES],
 )
 def test_who_shares_the_values_sees_writes_as_in_pytorch(name, kind):
     def results(f):
@@ -317,6 +321,46 @@ def test_who_shares_the_values_sees_writes_as_in_pytorch(name, kind):
     except (RuntimeError, NotImplementedError) as error:
         pytest.skip(f"PyTorch refuses it: {str(error)[:60]}")
     assert results(OURS) == expected
+
+
+@pytest.mark.parametrize("write", ["mul_", "neg_", "div_"])
+def test_gradients_of_results_are_retained_behind_writes(write):
+    def gradient(f):
+        y = matrix(f, requires_grad=True) * 2
+        y.retain_grad()
+        WRITES[write](f, y)
+        f.sparse.sum(y).backward()
+        return y.grad.to_dense().tolist()
+
+    assert gradient(OURS) == gradient(torch)
+
+
+def test_hooks_do_not_hold_their_tensors():
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        leaf = matrix(flow, requires_grad=True)
+        result = leaf * 2
+        result.register_hook(lambda gradient: gradient * 3)
+        leaf.register_post_accumulate_grad_hook(lambda tensor: called.append(tensor.grad))
+        called = []
+        flow.sparse.sum(result).backward()
+        references = [weakref.ref(result), weakref.ref(leaf)]
+        del result, leaf
+        assert [reference() for reference in references] == [None, None]
+    finally:
+        if was_enabled:
+            gc.enable()
+    assert called[0].to_dense().max().item() == 6
+
+
+@pytest.mark.parametrize(("size", "dims"), [((-4, 4), (2, 0)), ((4,), (2, -1)), ((4,), (-1, 2))])
+def test_negative_sizes_are_refused(size, dims):
+    for method in ("sparse_resize_", "sparse_resize_and_clear_"):
+        with pytest.raises(RuntimeError):
+            getattr(matrix(torch), method)(size, *dims)
+        with pytest.raises(RuntimeError, match="no negative size"):
+            getattr(matrix(flow), method)(size, *dims)
 
 
 def test_gradients_flow_through_writes_in_place():

@@ -60,14 +60,8 @@ _ROWS = (
         "_check_tensor_all_with _check_type _check_value _check_with",
     ),
     ("torch", "oneflow.functional.linalg.lapack", "lu=packed_lu"),
-    *(
-        (module, "oneflow.mock_torch.pytorch.conv", "conv_tbc")
-        for module in ("torch", "torch.nn.functional")
-    ),
-    *(
-        (module, "oneflow", "native_channel_shuffle=channel_shuffle")
-        for module in ("torch", "torch.nn.functional")
-    ),
+    *((home, "oneflow.mock_torch.pytorch.conv", "conv_tbc") for home in _FUNCTIONS),
+    *((home, "oneflow", "native_channel_shuffle=channel_shuffle") for home in _FUNCTIONS),
     ("torch", "oneflow.mock_torch.pytorch.recurrent", "gru lstm rnn_relu rnn_tanh"),
     ("torch", "oneflow._C", "gru_cell lstm_cell rnn_relu_cell rnn_tanh_cell"),
     ("torch", "oneflow.distributions.gamma", "_standard_gamma=standard_gamma"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from oneflow.base.composed_operand import SparseOperandError
@@ -109,24 +109,24 @@ def _operator(name: str, is_reverse: bool) -> Callable[..., Any]:
     return operator
 
 
-def _is_of_each_value(name: str, x: SparseTensor, args: tuple) -> bool:
+def _is_of_each_value(name: str, x: SparseTensor, args: tuple, kwargs: Mapping[str, Any]) -> bool:
     """True if a function in place writes to each value, on the memory where it is.
 
-    Others that share it see the write, but for products of coordinates, as in PyTorch.
+    Others that share it see the write, but for products of coordinates, as in PyTorch. Values that
+    are to be added up stay apart if the function of their sum is the sum of its results.
     """
-    if not x._parts.coalesced:
-        return False
-    if name in _OF_ZERO_ZERO:
-        return True
     divides = name == "div" or (name == "mul" and not x.is_sparse)
-    return divides and bool(args) and not (isinstance(args[0], Tensor) and args[0].ndim)
+    of_number = divides and bool(args) and not (isinstance(args[0], Tensor) and args[0].ndim)
+    if x._parts.coalesced:
+        return of_number or name in _OF_ZERO_ZERO
+    return name == "neg" or (of_number and not kwargs.get("rounding_mode"))
 
 
 def _in_place(name: str) -> Callable[..., Any]:
     """A method that writes to the values, or gives the tensor the parts of a result."""
 
     def method(self: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
-        if _is_of_each_value(name, self, args):
+        if _is_of_each_value(name, self, args, kwargs):
             getattr(self._values(), f"{name}_")(*args, **kwargs)
             return self
         return written(self, _computed(name, (self, *args), kwargs), f"{name}_")

@@ -135,6 +135,11 @@ def _check_dimensions(size: Sequence[int], sparse_dim: int, dense_dim: int) -> N
             "'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) ="
             f" {len(size)}, sparse_dim = {sparse_dim}, dense_dim = {dense_dim}"
         )
+    if min(sparse_dim, dense_dim, *size) < 0:
+        raise RuntimeError(
+            "a sparse tensor has no negative size or number of dimensions, got size ="
+            f" {list(size)}, sparse_dim = {sparse_dim}, dense_dim = {dense_dim}"
+        )
 
 
 def _emptied(x: SparseTensor, size: Sequence[int], dense_dim: int) -> SparseTensor:

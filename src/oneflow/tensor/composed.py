@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
@@ -53,6 +54,8 @@ class ComposedTensor(Tensor):
         # Tensors of inference mode do not count writes.
         if not (old.is_inference() or new.is_inference()):
             self._earlier_writes += old._version - new._version + writes
+        if old.retains_grad and new.requires_grad and not new.is_leaf:
+            new.retain_grad()
         self._parts = parts
 
     @property
@@ -138,10 +141,11 @@ class ComposedTensor(Tensor):
         Raises:
             RuntimeError: the tensor does not require grad.
         """
+        form = self.detach()  # the tensor itself would live in a cycle
 
         def on_values(values: Tensor) -> Tensor | None:
-            result = hook(self.with_gradient(values))
-            return None if result is None else self.gradient_of_elements(result)
+            result = hook(form.with_gradient(values))
+            return None if result is None else form.gradient_of_elements(result)
 
         return self._elements.register_hook(on_values)
 
@@ -151,10 +155,16 @@ class ComposedTensor(Tensor):
         Raises:
             RuntimeError: the tensor is no leaf, or does not require grad.
         """
-        return self._elements.register_post_accumulate_grad_hook(lambda _: hook(self))
+        form, reference = self.detach(), weakref.ref(self)
+
+        def on_values(values: Tensor) -> Any:
+            tensor = reference()
+            return hook(form.with_values(values) if tensor is None else tensor)
+
+        return self._elements.register_post_accumulate_grad_hook(on_values)
 
     def retain_grad(self) -> None:
-        """Keep the gradient although the tensor is no leaf."""
+        """Keep the gradient although the tensor is no leaf, also behind a function in place."""
         self._elements.retain_grad()
 
     def detach(self) -> Self:

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 from oneflow import Tensor, empty
-from oneflow.base.device import Device
+from oneflow.base.device import CURRENT, Device
 from oneflow.cuda import current_device, is_available as cuda_is_available
+from oneflow.mock_torch.pytorch.devices import device as device_named
 from oneflow.nn import Parameter
 
 
@@ -141,11 +142,11 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
         ValueError: it is the CPU, or has no index.
     """
     if isinstance(device, str):
-        device = Device(device)
+        device = device_named(device)
     if isinstance(device, Device):
         if device.type == "cpu" and not allow_cpu:
             raise ValueError(f"expected a device that is not the CPU, got {device}")
-        device = -1 if device.type == "cpu" else device.index
+        device = -1 if device.type == "cpu" else None if device.number == CURRENT else device.index
     if device is None and optional:
         return get_current_device_index()
     if not isinstance(device, int):
