@@ -183,3 +183,26 @@ def test_data_sets_side_by_side():
     for datasets, by_name in (((), {}), ((range(1),), {"n": range(1)})):
         with pytest.raises(ValueError, match="not both"):
             data.StackDataset(*datasets, **by_name)
+
+
+FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+
+
+@pytest.mark.parametrize("name", [*FIXED, "timeout", "collate_fn", "other"])
+def test_options_of_a_loader_are_assigned_by_its_constructor_alone(name):
+    class Named(data.DataLoader):
+        def __init__(self, *args, **options):
+            self.batch_size = 7  # before the constructor everything is
+            super().__init__(*args, **options)
+            self.note = "after"
+
+    for kind in (data.DataLoader, Named):
+        loader = kind(range(4), batch_size=2)
+        before = getattr(loader, name, None)
+        if name not in FIXED:
+            setattr(loader, name, before)
+            continue
+        with pytest.raises(ValueError, match=f"{name} attribute should not be set after"):
+            setattr(loader, name, before)
+        assert getattr(loader, name) is before
+        assert [batch.tolist() for batch in loader] == [[0, 1], [2, 3]]

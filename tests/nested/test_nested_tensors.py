@@ -377,3 +377,19 @@ def test_a_nested_tensor_is_not_what_is_no_number():
     assert (x == None, x != None) == (False, True)  # noqa: E711
     with pytest.raises(TypeError, match="unsupported operand"):
         x + None
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["_nested_tensor_size", "_nested_tensor_strides", "_nested_tensor_storage_offsets"],
+)
+@pytest.mark.parametrize("shapes", [[(2, 2), (3, 2)], [(4,), (0,), (1,)], [(1, 2, 3)]])
+def test_places_of_components_are_those_of_pytorch(name, shapes):
+    def places(f):
+        x = f.nested.nested_tensor([f.ones(shape) for shape in shapes])
+        result = getattr(x, name)()
+        return result.tolist(), tuple(result.shape), str(result.dtype).rpartition(".")[2]
+
+    assert places(flow) == places(torch)
+    with pytest.raises(NotImplementedError, match="jagged"):
+        getattr(flow.nested.nested_tensor([flow.ones(1)], layout=flow.jagged), name)()

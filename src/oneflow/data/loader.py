@@ -15,6 +15,7 @@ from oneflow.base.keywords import KeywordSuggestion
 from oneflow.data.collate import default_collate, default_convert, to_tensors
 from oneflow.data.dataset import Dataset, IterableDataset
 from oneflow.data.fetch import EndOfStream, Fetcher
+from oneflow.data.fixed_attributes import FixedAttributes
 from oneflow.data.pool import WorkerPool, context_for
 from oneflow.data.position import (
     Numbers,
@@ -33,6 +34,7 @@ from oneflow.tensor.transfer import import_array, wrap_numpy
 
 T_co = TypeVar("T_co", covariant=True)
 Batch = TypeVar("Batch")
+_FIXED = "batch_size batch_sampler sampler drop_last dataset persistent_workers"
 # The kinds of samples that `default_collate` stacks to one tensor.
 Numeric = Tensor | np.ndarray | int | float
 
@@ -55,7 +57,7 @@ class _Options(TypedDict, total=False):
     in_order: bool
 
 
-class DataLoader(KeywordSuggestion, Generic[T_co]):
+class DataLoader(FixedAttributes, KeywordSuggestion, Generic[T_co]):
     """Batches of a data set.
 
     Args:
@@ -92,6 +94,8 @@ class DataLoader(KeywordSuggestion, Generic[T_co]):
         >>> [batch.tolist() for (batch,) in loader]
         [[0, 1], [2, 3], [4]]
     """
+
+    _fixed = frozenset(_FIXED.split())
 
     @overload
     def __init__(
@@ -159,8 +163,7 @@ class DataLoader(KeywordSuggestion, Generic[T_co]):
         self.dataset = dataset
         self.num_workers = num_workers
         self.prefetch_factor = prefetch_factor
-        self.pin_memory = pin_memory
-        self.pin_memory_device = pin_memory_device
+        self.pin_memory, self.pin_memory_device = pin_memory, pin_memory_device
         self.in_order = in_order
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
@@ -178,10 +181,13 @@ class DataLoader(KeywordSuggestion, Generic[T_co]):
         if isinstance(dataset, IterableDataset):
             _check_stream(shuffle, sampler, batch_sampler)
         self._choose_sampler(batch_size, bool(shuffle), sampler, batch_sampler)
-        self.collate_fn = collate_fn or (default_collate if self._batched else default_convert)
+        self.collate_fn = collate_fn or (
+            default_collate if self._auto_collation else default_convert
+        )
         self._pool: WorkerPool | None = None
         self._position: Position | None = None
         self._resume: Mapping[str, Any] | None = None
+        self._is_made = True
 
     def _choose_sampler(
         self, batch_size: int | None, shuffle: bool, sampler: Any, batch_sampler: Any
@@ -208,16 +214,15 @@ class DataLoader(KeywordSuggestion, Generic[T_co]):
         if batch_size is not None and sampler is not None:
             batch_sampler = BatchSampler(sampler, batch_size, self.drop_last)
         self.batch_size = batch_size
-        self.sampler = sampler
-        self.batch_sampler = batch_sampler
-        self._batched = batch_sampler is not None or batch_size is not None
+        self.sampler, self.batch_sampler = sampler, batch_sampler
+        self._auto_collation = batch_sampler is not None or batch_size is not None
 
     @property
     def _numbers(self) -> Any:
         """The indices of each batch; None repeated for a stream, which needs none."""
         if isinstance(self.dataset, IterableDataset):
             return itertools.repeat(None)
-        return self.batch_sampler if self._batched else self.sampler
+        return self.batch_sampler if self._auto_collation else self.sampler
 
     def __len__(self) -> int:
         if not isinstance(self.dataset, IterableDataset):
@@ -241,7 +246,7 @@ class DataLoader(KeywordSuggestion, Generic[T_co]):
 
     def _fetcher(self) -> Fetcher:
         return Fetcher(
-            self.dataset, self.collate_fn, self._batched, self.batch_size, self.drop_last
+            self.dataset, self.collate_fn, self._auto_collation, self.batch_size, self.drop_last
         )
 
     def _workers(self) -> WorkerPool:

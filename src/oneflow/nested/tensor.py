@@ -8,18 +8,21 @@ raises, and `functional.registry` asks `oneflow.nested.dispatch` instead.
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn, SupportsIndex
 
 from oneflow.base.composed_operand import NestedOperandError
+from oneflow.base.dtype import int64
 from oneflow.base.layout import Layout
 from oneflow.base.shape import Size, wrap_dim
 from oneflow.differentiation.node_names import short_name
 from oneflow.functional.creation.from_data import tensor as make_tensor
 from oneflow.functional.shape.concat import cat
 from oneflow.nested.parts import Parts, RaggedSize
+from oneflow.primitives.strides import row_major
 from oneflow.tensor.composed import ComposedTensor
 from oneflow.tensor.tensor import Tensor
 
@@ -79,6 +82,29 @@ class NestedTensor(ComposedTensor):
         if size is None:
             raise RuntimeError(f"Given dimension {dim} is irregular and does not have a size.")
         return size
+
+    def _nested_tensor_size(self) -> Tensor:
+        """Return the sizes of the components: a row for each."""
+        shapes = self._strided_shapes("_nested_tensor_size")
+        return make_tensor(shapes, dtype=int64).reshape(len(shapes), -1)
+
+    def _nested_tensor_strides(self) -> Tensor:
+        """Return the strides of the components: a row for each."""
+        shapes = self._strided_shapes("_nested_tensor_strides")
+        strides = [row_major(shape) for shape in shapes]
+        return make_tensor(strides, dtype=int64).reshape(len(shapes), -1)
+
+    def _nested_tensor_storage_offsets(self) -> Tensor:
+        """Return where each component begins in `values`."""
+        counts = map(math.prod, self._strided_shapes("_nested_tensor_storage_offsets"))
+        return make_tensor([*itertools.accumulate(counts, initial=0)][:-1], dtype=int64)
+
+    def _strided_shapes(self, name: str) -> Sequence[Sequence[int]]:
+        if self.layout is Layout.jagged:
+            raise NestedOperandError(
+                f"`{name}` is of nested tensors of layout strided; jagged ones have `offsets()`"
+            )
+        return self._parts.shapes
 
     def numel(self) -> int:
         """Return the number of elements of all components."""

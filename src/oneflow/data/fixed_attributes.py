@@ -1,0 +1,25 @@
+"""Attributes that stay as the constructor sets them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class FixedAttributes:
+    """A base of classes some of whose attributes are not assigned later.
+
+    Attributes:
+        _fixed: their names.
+        _is_made: whether the constructor is done, which says so.
+    """
+
+    _fixed: ClassVar[frozenset[str]] = frozenset()
+    _is_made = False
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._is_made and name in self._fixed:
+            raise ValueError(
+                f"{name} attribute should not be set after {type(self).__name__} is initialized;"
+                " make another one with the option"
+            )
+        super().__setattr__(name, value)
