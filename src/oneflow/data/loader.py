@@ -161,12 +161,10 @@ class DataLoader(FixedAttributes, KeywordSuggestion, Generic[T_co]):
         prefetch_factor = 2 if prefetch_factor is None else prefetch_factor
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset = dataset
-        self.num_workers = num_workers
-        self.prefetch_factor = prefetch_factor
+        self.num_workers, self.prefetch_factor = num_workers, prefetch_factor
         self.pin_memory, self.pin_memory_device = pin_memory, pin_memory_device
         self.in_order = in_order
-        self.timeout = timeout
-        self.worker_init_fn = worker_init_fn
+        self.timeout, self.worker_init_fn = timeout, worker_init_fn
         self.generator = generator
         self.persistent_workers = persistent_workers
         self.drop_last = drop_last
