@@ -206,3 +206,29 @@ def test_options_of_a_loader_are_assigned_by_its_constructor_alone(name):
             setattr(loader, name, before)
         assert getattr(loader, name) is before
         assert [batch.tolist() for batch in loader] == [[0, 1], [2, 3]]
+
+
+def test_loaders_of_users_may_assign_options_as_in_pytorch():
+    class _Repeated:
+        def __init__(self, batches):
+            self.batches = batches
+
+        def __iter__(self):
+            while True:
+                yield from self.batches
+
+    class Repeating(data.DataLoader):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            self._DataLoader__initialized = False
+            self.batch_sampler = _Repeated(self.batch_sampler)
+            self._DataLoader__initialized = True
+            self.iterator = super().__iter__()
+
+        def __iter__(self):
+            return (next(self.iterator) for _ in range(3))
+
+    loader = Repeating(range(5), batch_size=2)
+    assert [[batch.tolist() for batch in loader] for _ in range(2)] == [[[0, 1], [2, 3], [4]]] * 2
+    with pytest.raises(ValueError, match="batch_sampler attribute"):
+        loader.batch_sampler = None

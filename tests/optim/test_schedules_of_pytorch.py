@@ -279,3 +279,29 @@ def test_a_schedule_that_begins_later(name: str, arguments: tuple, last_epoch: i
             schedule.step()
         found.append(rates)
     assert found[0] == pytest.approx(found[1], rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [*schedules(torch), "ReduceLROnPlateau"])
+def test_a_tensor_may_be_the_rate_of_several_groups(name):
+    """Each group sets it, one after the other."""
+
+    def rates(lib):
+        rate = lib.tensor(1.0, dtype=lib.float64)
+        groups = [{"params": [lib.nn.Parameter(lib.ones(1))]} for _ in range(2)]
+        optimizer = lib.optim.SGD(groups, lr=rate, momentum=0.9)
+        plateau = lib.optim.lr_scheduler.ReduceLROnPlateau
+        if name == "ReduceLROnPlateau":
+            schedule = plateau(optimizer, factor=0.5, patience=0)
+        else:
+            schedule = schedules(lib)[name](optimizer)
+        values = []
+        for _ in range(6):
+            optimizer.step()
+            schedule.step(*([1.0] if name == "ReduceLROnPlateau" else []))
+            assert optimizer.param_groups[1]["lr"] is rate
+            values.append([float(rate), *map(float, schedule.get_last_lr())])
+        return values
+
+    with enabled():
+        ours = rates(mock)
+    np.testing.assert_allclose(ours, rates(torch), rtol=1e-12)

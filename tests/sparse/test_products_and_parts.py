@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import oneflow as flow
+from oneflow.tensor.composed import composed_form
 from tests.in_place import in_place_of
 
 pytestmark = [
@@ -51,6 +52,10 @@ RESULTS = {
     "hspmm of positions twice": lambda f, d: f.hspmm(twice(f), d),
     "hspmm of nothing": lambda f, d: f.hspmm(f.sparse_coo_tensor((3, 3)), d),
     "hspmm of integers": lambda f, d: f.hspmm(matrix(f).long(), d.long()),
+    "hspmm into": lambda f, d: f.hspmm(matrix(f), d, out=rows(f).to_dense().to_sparse(1)),
+    "sspaddmm into": lambda f, d: f.sspaddmm(
+        matrix(f), matrix(f), f.ones(3, 3), out=f.zeros(3, 3).to_sparse()
+    ),
     "hsmm": lambda f, d: f.hsmm(matrix(f), d),
     "smm": lambda f, d: f.smm(matrix(f), d),
     "smm, method": lambda f, d: twice(f).smm(d),
@@ -333,6 +338,23 @@ def test_gradients_of_results_are_retained_behind_writes(write):
         return y.grad.to_dense().tolist()
 
     assert gradient(OURS) == gradient(torch)
+
+
+def test_hooks_hold_no_values():
+    """Also the nodes of functions of users, which tell where gradients are placed."""
+    tensor = matrix(flow, requires_grad=True) * 2
+    form = composed_form(tensor)
+    assert form._values().untyped_storage().nbytes() == 0
+    assert tensor.form().with_gradient(tensor._values()).to_dense().tolist() == (
+        tensor.to_dense().tolist()
+    )
+
+
+def test_results_of_hooks_are_tensors():
+    result = matrix(flow, requires_grad=True) * 2
+    result.register_hook(lambda gradient: 3)
+    with pytest.raises((TypeError, RuntimeError), match="hook"):
+        flow.sparse.sum(result).backward()
 
 
 def test_hooks_do_not_hold_their_tensors():

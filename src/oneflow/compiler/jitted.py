@@ -88,14 +88,12 @@ class Jitted:
 
 
 def _is_written_by_jax(devices: Sequence[Any]) -> bool:
-    """Return whether process 0 writes the compiled program, or an equal one, for this process."""
+    """Return whether process 0 writes the compiled program for this process."""
     if not cluster.is_multiprocess() or cluster.rank() == 0:
         return True
-    match devices[0].platform:
-        case "cpu":
-            return False
-        case "gpu" if len(devices) == 1:
-            return True
+    if devices[0].platform == "cpu":
+        return False
+    # An equal program of process 0 for another GPU is found by JAX, and then is not stored again.
     return any(device.process_index == 0 for device in devices)
 
 

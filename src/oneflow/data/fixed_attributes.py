@@ -10,14 +10,14 @@ class FixedAttributes:
 
     Attributes:
         _fixed: their names.
-        _is_made: whether the constructor is done, which says so.
     """
 
     _fixed: ClassVar[frozenset[str]] = frozenset()
-    _is_made = False
+    # The constructor is done. Loaders of users set it back while they assign, by PyTorch's name.
+    _DataLoader__initialized = False
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if self._is_made and name in self._fixed:
+        if self._DataLoader__initialized and name in self._fixed:
             raise ValueError(
                 f"{name} attribute should not be set after {type(self).__name__} is initialized;"
                 " make another one with the option"

@@ -185,7 +185,7 @@ class DataLoader(FixedAttributes, KeywordSuggestion, Generic[T_co]):
         self._pool: WorkerPool | None = None
         self._position: Position | None = None
         self._resume: Mapping[str, Any] | None = None
-        self._is_made = True
+        self.__initialized = True
 
     def _choose_sampler(
         self, batch_size: int | None, shuffle: bool, sampler: Any, batch_sampler: Any

@@ -9,6 +9,7 @@ from oneflow.functional.creation.factory_functions import arange
 from oneflow.functional.index.gather import index_select
 from oneflow.functional.index.search import unique
 from oneflow.functional.shape.concat import cat, stack
+from oneflow.sparse.layouts import written
 from oneflow.sparse.operators import check_coordinates, in_layout, joined, refuse, t
 from oneflow.sparse.tensor import (
     SparseTensor,
@@ -115,12 +116,13 @@ def _check_operands(name: str, mat1: Any, mat2: Any) -> None:
         )
 
 
-def hspmm(mat1: SparseTensor, mat2: Tensor) -> SparseTensor:
+def hspmm(mat1: SparseTensor, mat2: Tensor, *, out: SparseTensor | None = None) -> SparseTensor:
     """Multiply a sparse matrix by a dense one; rows of zeros are not stored.
 
     Args:
         mat1: a matrix of layout `oneflow.sparse_coo`.
         mat2: a dense matrix.
+        out: takes the result.
 
     Returns:
         A tensor with one sparse and one dense dimension: a value for each row of `mat1` that
@@ -144,11 +146,18 @@ def hspmm(mat1: SparseTensor, mat2: Tensor) -> SparseTensor:
     products = coalesced._values().unsqueeze(1) * index_select(mat2, 0, columns)
     values = added_at(place, products, stored.shape[0])
     size = mat1.shape[0], mat2.shape[1]
-    return of_coordinates(stored.unsqueeze(0), values, size, not stored.shape[0])
+    result = of_coordinates(stored.unsqueeze(0), values, size, not stored.shape[0])
+    return result if out is None else written(out, result, "hspmm")
 
 
 def sspaddmm(
-    input: SparseTensor, mat1: SparseTensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1
+    input: SparseTensor,
+    mat1: SparseTensor,
+    mat2: Tensor,
+    *,
+    beta: float = 1,
+    alpha: float = 1,
+    out: SparseTensor | None = None,
 ) -> SparseTensor:
     """Return ``beta * input + alpha * (mat1 @ mat2)`` as a sparse matrix.
 
@@ -158,6 +167,7 @@ def sspaddmm(
         mat2: a dense matrix.
         beta: the factor of `input`.
         alpha: the factor of the product.
+        out: takes the result.
 
     Returns:
         A matrix with the positions of `input`, and all those of each row of `mat1` that stores
@@ -184,7 +194,8 @@ def sspaddmm(
     elements = _spread(product)
     index = cat([input._indices(), elements._indices()], 1)
     values = cat([input._values() * beta, elements._values() * alpha])
-    return of_coordinates(index, values, input.shape, not index.shape[1])
+    result = of_coordinates(index, values, input.shape, not index.shape[1])
+    return result if out is None else written(out, result, "sspaddmm")
 
 
 def _spread(product: SparseTensor) -> SparseTensor:

@@ -43,6 +43,14 @@ class ComposedTensor(Tensor):
         """Return a tensor of other values in the same places."""
         raise NotImplementedError
 
+    def form(self) -> Self:
+        """Return what says where values are placed: a tensor without any, which can be given them.
+
+        It has no history.
+        """
+        values = self._elements.detach()
+        return self.with_values(values.new_zeros((0, *values.shape[1:])))
+
     def put_values(self, values: Tensor) -> Self:
         """Take other values in the same places; returns the tensor."""
         self._put_parts(replace(self._parts, values=values))
@@ -141,11 +149,11 @@ class ComposedTensor(Tensor):
         Raises:
             RuntimeError: the tensor does not require grad.
         """
-        form = self.detach()  # the tensor itself would live in a cycle
+        form = self.form()  # the tensor itself would live in a cycle
 
         def on_values(values: Tensor) -> Tensor | None:
-            result = hook(form.with_gradient(values))
-            return None if result is None else form.gradient_of_elements(result)
+            result: Any = hook(form.with_gradient(values))
+            return form.gradient_of_elements(result) if isinstance(result, Tensor) else result
 
         return self._elements.register_hook(on_values)
 
@@ -155,7 +163,7 @@ class ComposedTensor(Tensor):
         Raises:
             RuntimeError: the tensor is no leaf, or does not require grad.
         """
-        form, reference = self.detach(), weakref.ref(self)
+        form, reference = self.form(), weakref.ref(self)
 
         def on_values(values: Tensor) -> Any:
             tensor = reference()
@@ -199,8 +207,8 @@ def elements_of(tensor: Tensor) -> Tensor:
 
 
 def composed_form(tensor: Any) -> ComposedTensor | None:
-    """Return what says where values are placed, without their history; None of other tensors."""
-    return tensor.detach() if isinstance(tensor, ComposedTensor) else None
+    """Return what says where values are placed, without the values; None of other tensors."""
+    return tensor.form() if isinstance(tensor, ComposedTensor) else None
 
 
 def in_form(form: ComposedTensor | None, values: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from oneflow.optim.groups import copied_option
+from oneflow.optim.groups import copied_option, set_rate
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler, functions_of_groups
 from oneflow.optim.optimizer import Optimizer
 
@@ -123,8 +123,11 @@ class ReduceLROnPlateau(LRScheduler):
                     "parameter groups by now; write one for each to `min_lrs`"
                 )
             self.min_lrs = [self.default_min_lr] * count
-        lrs = []
-        for group, smallest in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+        # One after the other: a tensor that is the rate of several groups is reduced for each.
+        pairs = zip(self.optimizer.param_groups, self.min_lrs, strict=True)
+        for index, (group, smallest) in enumerate(pairs):
             lower = max(group["lr"] * self.factor, smallest)
-            lrs.append(lower if group["lr"] - lower > self.eps else group["lr"])
-        self.update_lrs(lrs)
+            if group["lr"] - lower > self.eps:
+                set_rate(group, lower)
+            if self.verbose:
+                self.print_lr(index, group["lr"])

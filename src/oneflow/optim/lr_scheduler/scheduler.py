@@ -236,11 +236,13 @@ class LRScheduler(KeywordSuggestion):
 
     def update_lrs(self, lrs: list[float]) -> None:
         """Set the learning rates of the parameter groups; those added later keep theirs."""
-        self._last_lr = list(map(copied_option, lrs))
-        for index, (group, lr) in enumerate(zip(self.optimizer.param_groups, lrs, strict=False)):
+        groups = self.optimizer.param_groups[: len(lrs)]
+        for index, (group, lr) in enumerate(zip(groups, lrs, strict=False)):
             set_rate(group, lr)
             if self.verbose:
                 self.print_lr(index, lr)
+        # A tensor that is the rate of several groups has that of the last one.
+        self._last_lr = [copied_option(group["lr"]) for group in groups]
 
     def print_lr(self, group_index: int, lr: float) -> None:
         """Tell the user about a change."""
