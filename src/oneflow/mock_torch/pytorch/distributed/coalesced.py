@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from oneflow import Tensor, cat, distributed, empty
+from oneflow import Tensor, distributed, empty
 from oneflow.autograd import no_grad
 from oneflow.distributed.groups import ProcessGroup, is_outside
+from oneflow.functional.shape.dense import flatten_dense_tensors, unflatten_dense_tensors
 
 
 def _flatten(tensors: Sequence[Tensor]) -> Tensor:
@@ -22,13 +23,13 @@ def _flatten(tensors: Sequence[Tensor]) -> Tensor:
             "expected tensors of one dtype and device, got "
             f"{' and '.join(sorted(tensor.type() for tensor in tensors)) or 'none'}"
         )
-    return cat([tensor.reshape(-1) for tensor in tensors])
+    return flatten_dense_tensors(tensors)
 
 
-def _put(flat: Tensor, tensors: Sequence[Tensor]) -> None:
-    """Copy elements in a row into tensors."""
-    for tensor, part in zip(tensors, flat.split([t.numel() for t in tensors]), strict=True):
-        tensor.copy_(part.view(tensor.shape))
+def put_elements(flat: Tensor, tensors: Sequence[Tensor]) -> None:
+    """Copy elements in a row into tensors, one after the other."""
+    for tensor, values in zip(tensors, unflatten_dense_tensors(flat, tensors), strict=True):
+        tensor.copy_(values)
 
 
 @no_grad()
@@ -62,7 +63,7 @@ def all_reduce_coalesced(
         return None
     flat = _flatten(tensors)
     work = distributed.all_reduce(flat, op, group, async_op)
-    _put(flat, tensors)
+    put_elements(flat, tensors)
     return work
 
 
@@ -107,8 +108,8 @@ def all_gather_coalesced(
     ]
     work = distributed.all_gather(gathered, flat, group, async_op)
     for parts, tensors in zip(gathered, output_tensor_lists, strict=True):
-        _put(parts, tensors)
+        put_elements(parts, tensors)
     return work
 
 
-__all__ = ["all_gather_coalesced", "all_reduce_coalesced"]
+__all__ = ["all_gather_coalesced", "all_reduce_coalesced", "put_elements"]

@@ -10,11 +10,13 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from oneflow import Tensor, cat, distributed, empty
+from oneflow import Tensor, distributed, empty
 from oneflow.autograd import no_grad
 from oneflow.base.device import Device
 from oneflow.distributed.groups import ProcessGroup
 from oneflow.distributed.joining import Join, Joinable, JoinHook
+from oneflow.functional.shape.dense import flatten_dense_tensors
+from oneflow.mock_torch.pytorch.distributed.coalesced import put_elements
 from oneflow.optim import Optimizer
 from oneflow.optim.groups import saved_parameters
 
@@ -153,16 +155,15 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     def _exchange_from(self, rank: int, tensors: Sequence[Tensor]) -> None:
         """Send tensors of one dtype, or take over those of the process `rank`."""
-        sizes = [tensor.numel() for tensor in tensors]
         if rank == self.rank:
-            flat = cat([tensor.reshape(-1) for tensor in tensors])
+            flat = flatten_dense_tensors(tensors)
         else:
-            flat = empty(sum(sizes), dtype=tensors[0].dtype, device=tensors[0].device)
+            count = sum(tensor.numel() for tensor in tensors)
+            flat = empty(count, dtype=tensors[0].dtype, device=tensors[0].device)
         source = distributed.get_global_rank(self.process_group, rank)
         distributed.broadcast(flat, source, group=self.process_group)
         if rank != self.rank:
-            for tensor, values in zip(tensors, flat.split(sizes), strict=True):
-                tensor.copy_(values.view(tensor.shape))
+            put_elements(flat, tensors)
 
     def consolidate_state_dict(self, to: int = 0) -> None:
         """Gather the states of all parts on one process, where `state_dict` then returns them.
@@ -270,7 +271,7 @@ def _on_cpu(state: Any) -> Any:
         return state.cpu()
     if isinstance(state, dict):
         return {name: _on_cpu(value) for name, value in state.items()}
-    return state
+    return [_on_cpu(value) for value in state] if isinstance(state, list) else state
 
 
 __all__ = ["ZeroRedundancyOptimizer"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from oneflow import Tensor, cat, distributed
+from oneflow import Tensor, distributed
 from oneflow.autograd import no_grad
 from oneflow.distributed.groups import ProcessGroup, is_outside
+from oneflow.functional.shape.dense import flatten_dense_tensors
+from oneflow.mock_torch.pytorch.distributed.coalesced import put_elements
 
 
 @no_grad()
@@ -22,15 +24,13 @@ def average_parameters(params: Iterable[Tensor], process_group: ProcessGroup | N
         >>> w.tolist()
         [1.0, 1.0]
     """
-    parameters = list(params)
+    parameters = [parameter.data for parameter in params]
     if is_outside(process_group) or not parameters:
         return
-    flat = cat([parameter.data.reshape(-1) for parameter in parameters])
+    flat = flatten_dense_tensors(parameters)
     flat /= distributed.get_world_size(process_group)
     distributed.all_reduce(flat, group=process_group)
-    means = flat.split([parameter.numel() for parameter in parameters])
-    for parameter, mean in zip(parameters, means, strict=True):
-        parameter.data.copy_(mean.view(parameter.shape))
+    put_elements(flat, parameters)
 
 
 def get_params_to_average(params: Iterable[Any]) -> list[Tensor]:
