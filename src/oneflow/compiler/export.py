@@ -18,7 +18,7 @@ from oneflow.base.device import DEVICE_TYPES, Device
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement
 from oneflow.base.spec import TensorSpec
-from oneflow.compiler.jitted import Jitted
+from oneflow.compiler.jit_function import JitFunction
 from oneflow.compiler.loaded_executable import LoadedExecutable, check_largest_array
 from oneflow.compiler.lower import Executable, wrap_integer
 from oneflow.compiler.options import compiler_options
@@ -145,12 +145,14 @@ class ImportedProgram:
         """The program, compiled by the first call: a graph may be saved for many shapes."""
         check_largest_array(self._device, self._largest)
         devices = xla_devices(self._device)
-        jitted = Jitted(self._exported.call, devices, donate_argnums=self._donated, **self._options)
+        function = JitFunction(
+            self._exported.call, devices, donate_argnums=self._donated, **self._options
+        )
         try:
-            lowered = run_without_interrupt(lambda: jitted.lower(*self._exported.in_avals))
+            lowered = run_without_interrupt(lambda: function.lower(*self._exported.in_avals))
         except ValueError as error:
             raise RuntimeError(f"the saved program is damaged ({error})") from error
-        compiled = run_without_interrupt(lambda: jitted.compile_lowered(lowered))
+        compiled = run_without_interrupt(lambda: function.compile_lowered(lowered))
         FREE_LISTS.trim()
         return LoadedExecutable(compiled, self._device)
 

@@ -27,7 +27,7 @@ from oneflow.compiler.donation import assign_donated
 from oneflow.compiler.executable_cache import EXECUTABLES, OPERATION_BYTES
 from oneflow.compiler.failed_flag import CheckResults, abstract_flag, zero_flag
 from oneflow.compiler.guarded_writes import CheckedUpdates
-from oneflow.compiler.jitted import Jitted
+from oneflow.compiler.jit_function import JitFunction
 from oneflow.compiler.loaded_executable import LoadedExecutable, check_largest_array
 from oneflow.compiler.number_tables import number_arguments
 from oneflow.compiler.options import compiler_options, operation_options
@@ -112,7 +112,7 @@ class Executable:
             )
         self.function = function
         self.has_convolution = _has_convolution(program)
-        self._jitted: Any = Jitted(
+        self._jit_function: Any = JitFunction(
             _named(self._tables.with_row(function, len(program.inputs)), name),
             xla_devices(device),
             donate_argnums=used,
@@ -172,9 +172,11 @@ class Executable:
         if self._compiled is not None:
             return self
         check_largest_array(self.device, _largest_array(self.program))
-        compiled = run_without_interrupt(lambda: self._jitted.compile(*self._abstract_arguments()))
+        compiled = run_without_interrupt(
+            lambda: self._jit_function.compile(*self._abstract_arguments())
+        )
         # JAX's trace is not needed again; this frees its memory.
-        self._jitted = None
+        self._jit_function = None
         self._loaded = LoadedExecutable(compiled, self.device)
         self._compiled = compiled
         FREE_LISTS.trim()
@@ -183,7 +185,7 @@ class Executable:
     @in_x64
     def lowered(self) -> Any:
         """The program as JAX has lowered it, before XLA's passes; until it is compiled."""
-        return self._jitted.lower(*self._abstract_arguments())
+        return self._jit_function.lower(*self._abstract_arguments())
 
     def warm_up(self) -> None:
         """Run it on zeros if it is small, for XLA prepares some kernels in the first run."""
@@ -375,7 +377,7 @@ def _jit_operation(operation: Operation, function: Callable) -> Any:
     device = operation.device
     options = operation_options(device.type)
     devices = xla_devices(device)
-    return Jitted(function, devices, compiler_options=options, **committed_to(device))
+    return JitFunction(function, devices, compiler_options=options, **committed_to(device))
 
 
 def _jit_on_parts(operation: Operation, function: Callable) -> Callable:
@@ -389,7 +391,7 @@ def _jit_on_parts(operation: Operation, function: Callable) -> Callable:
         return [results] if operation.single else list(results)
 
     outputs = [None] if is_check else list(operation.out_specs)
-    run = Jitted(
+    run = JitFunction(
         shard_mapped(rows, list(operation.in_specs), outputs, operation.device),
         xla_devices(operation.device),
         compiler_options=operation_options(operation.device.type),

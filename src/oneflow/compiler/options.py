@@ -16,7 +16,7 @@ from jax.sharding import SingleDeviceSharding
 from oneflow.base.device import platform_devices
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.planning import is_planning, planning_devices
-from oneflow.compiler.jitted import Jitted
+from oneflow.compiler.jit_function import JitFunction
 
 # Compiler options of whole programs, by platform.
 _PROGRAM_OPTIONS = {
@@ -103,7 +103,7 @@ def _is_supported(name: str, value: str, device: Any) -> bool:
     """Return whether the compiler for a device of XLA's has an option with this value."""
     sharding = SingleDeviceSharding(device)
     options = {"out_shardings": sharding, "compiler_options": {name: value}}
-    program = Jitted(lambda: 0, (device,), **options)
+    program = JitFunction(lambda: 0, (device,), **options)
     try:
         run_without_interrupt(program.compile)
     except jax.errors.JaxRuntimeError:

@@ -19,7 +19,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from oneflow.base.device import Device, xla_device
-from oneflow.compiler.jitted import Jitted
+from oneflow.compiler.jit_function import JitFunction
 
 # Results of one byte of the threads that have ended last.
 _results: deque[Any] = deque(maxlen=1024)
@@ -69,4 +69,4 @@ def last_results() -> list[Any]:
 def small_program(devices: tuple[Any, ...]) -> Any:
     """A function that starts a small program on all of some XLA devices."""
     sharding = NamedSharding(Mesh(np.array(devices), ("devices",)), PartitionSpec())
-    return Jitted(lambda: np.zeros((), np.bool_), devices, out_shardings=sharding)
+    return JitFunction(lambda: np.zeros((), np.bool_), devices, out_shardings=sharding)

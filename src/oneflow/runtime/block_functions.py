@@ -18,7 +18,7 @@ import numpy as np
 from oneflow.base.device import Device
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.x64 import in_x64
-from oneflow.compiler.jitted import Jitted
+from oneflow.compiler.jit_function import JitFunction
 from oneflow.compiler.sharding import committed_to, xla_devices
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.registry import Primitive
@@ -74,7 +74,7 @@ class BlockFunction:
         for dtype, is_number in self._operands:
             types.append(jax.ShapeDtypeStruct(() if is_number else (_BLOCK,), dtype))
         devices = xla_devices(self._device)
-        evaluate = Jitted(self._evaluate, devices, **committed_to(self._device))
+        evaluate = JitFunction(self._evaluate, devices, **committed_to(self._device))
         with compiling():
             executable = run_without_interrupt(lambda: evaluate.compile(*types))
         STATISTICS.operation_compiles += 1

@@ -206,7 +206,7 @@ def run_small(recorder: Recorder) -> list[Any] | None:
     if program.seconds > _MAX_SECONDS:
         return None
     references = [*outputs, *[reference for _, reference in recorder.aliases]]
-    if len(references) > _MAX_RESULTS and _count_living(references) > _MAX_RESULTS:
+    if len(references) > _MAX_RESULTS and _count_alive(references) > _MAX_RESULTS:
         return None
     # Others must not wait for a program that computes the inputs.
     for array in inputs:
@@ -254,7 +254,7 @@ def _is_ready(array: Any) -> bool:
     return type(array) is HostArray or (not array.is_deleted() and array.is_ready())
 
 
-def _count_living(references: Sequence[Any]) -> int:
+def _count_alive(references: Sequence[Any]) -> int:
     """Count the values that somebody still holds."""
     return sum([reference() is not None for reference in references])
 

@@ -115,8 +115,8 @@ def _is_of_each_value(name: str, x: SparseTensor, args: tuple, kwargs: Mapping[s
     Others that share it see the write, but for products of coordinates, as in PyTorch. Values that
     are to be added up stay apart if the function of their sum is the sum of its results.
     """
-    divides = name == "div" or (name == "mul" and not x.is_sparse)
-    of_number = divides and bool(args) and not (isinstance(args[0], Tensor) and args[0].ndim)
+    is_scaled = name == "div" or (name == "mul" and not x.is_sparse)
+    of_number = is_scaled and bool(args) and not (isinstance(args[0], Tensor) and args[0].ndim)
     if x._parts.coalesced:
         return of_number or name in _OF_ZERO_ZERO
     return name == "neg" or (of_number and not kwargs.get("rounding_mode"))

@@ -82,7 +82,7 @@ def sparse_resize_(
     x = _require_coordinates("sparse_resize_", self)
     _check_dimensions(size, sparse_dim, dense_dim)
     if not x._nnz():
-        return _emptied(x, size, dense_dim)
+        return _without_values(x, size, dense_dim)
     for kind, old, new in (
         ("sparse", x.sparse_dim(), sparse_dim),
         ("dense", x.dense_dim(), dense_dim),
@@ -126,7 +126,7 @@ def sparse_resize_and_clear_(
     """
     x = _require_coordinates("sparse_resize_and_clear_", self)
     _check_dimensions(size, sparse_dim, dense_dim)
-    return _emptied(x, size, dense_dim)
+    return _without_values(x, size, dense_dim)
 
 
 def _check_dimensions(size: Sequence[int], sparse_dim: int, dense_dim: int) -> None:
@@ -142,7 +142,7 @@ def _check_dimensions(size: Sequence[int], sparse_dim: int, dense_dim: int) -> N
         )
 
 
-def _emptied(x: SparseTensor, size: Sequence[int], dense_dim: int) -> SparseTensor:
+def _without_values(x: SparseTensor, size: Sequence[int], dense_dim: int) -> SparseTensor:
     return x._replace_parts(without_values(x.layout, size, dense_dim, x.dtype, x.device)._parts)
 
 

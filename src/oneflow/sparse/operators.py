@@ -211,8 +211,8 @@ def t(input: SparseTensor) -> SparseTensor:
 
 def adjoint(input: SparseTensor) -> SparseTensor:
     """Exchange the two last dimensions, with conjugate values."""
-    turned = transpose(input, -2, -1)
-    return turned.with_values(turned._values().conj()) if input.is_complex() else turned
+    transposed = transpose(input, -2, -1)
+    return transposed.with_values(transposed._values().conj()) if input.is_complex() else transposed
 
 
 def centered_components(input: SparseTensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:

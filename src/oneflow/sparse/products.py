@@ -191,14 +191,14 @@ def sspaddmm(
             "`sspaddmm`: `input` must be a matrix of the product's shape, got"
             f" {tuple(input.shape)} and {tuple(product.shape)}"
         )
-    elements = _spread(product)
+    elements = _by_elements(product)
     index = cat([input._indices(), elements._indices()], 1)
     values = cat([input._values() * beta, elements._values() * alpha])
     result = of_coordinates(index, values, input.shape, not index.shape[1])
     return result if out is None else written(out, result, "sspaddmm")
 
 
-def _spread(product: SparseTensor) -> SparseTensor:
+def _by_elements(product: SparseTensor) -> SparseTensor:
     """A matrix of rows as one of elements."""
     rows, width = product._indices()[0], product.shape[1]
     columns = arange(width, device=rows.device).expand(rows.shape[0], width)
@@ -226,7 +226,7 @@ def smm(input: SparseTensor, mat: Tensor) -> SparseTensor:
         [[1, 1], [0, 1]]
     """
     _check_operands("smm", input, mat)
-    return _spread(hspmm(input, mat))
+    return _by_elements(hspmm(input, mat))
 
 
 def linear(input: Any, weight: Any, bias: Tensor | None = None) -> Tensor:

@@ -197,7 +197,7 @@ def _enable_method(name: str, method: Any, methods: dict[str, Any]) -> None:
 #: The functions that call overrides, or will.
 OVERRIDABLE: set[FunctionType] = set()
 # Names of one function lead to one copy, also where two threads import modules at once.
-_COPYING = threading.RLock()
+_COPY_LOCK = threading.RLock()
 
 
 def overridable(
@@ -220,7 +220,7 @@ def overridable(
         checks_classes: False for a function that asks modes alone.
         name: what the copy is called, if not as the function.
     """
-    with _COPYING:
+    with _COPY_LOCK:
         return _overridable(function, public_api, checks_classes, name)
 
 

@@ -46,7 +46,7 @@ from oneflow.primitives.traits import Positional, Precision
 # Scores computed at once: what fits into a processor's caches, and what keeps an accelerator busy.
 _CPU = AttentionForm(2**20)
 _CUDA = AttentionForm(2**27, half_products=True, kernel=CudnnKernel())
-_TPU = AttentionForm(2**27, half_products=True, kernel=SplashKernel(), recomputes_scores=True)
+_TPU = AttentionForm(2**27, half_products=True, kernel=SplashKernel(), recompute_scores=True)
 
 
 def is_fused(operation: Operation) -> bool:

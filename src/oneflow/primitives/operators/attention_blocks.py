@@ -48,14 +48,14 @@ class AttentionForm(NamedTuple):
         half_products: products of the backward pass take operands as they are, and add up in
             single precision; otherwise operands are converted to that before.
         kernel: computes the calls that it supports.
-        recomputes_scores: the backward pass computes them again where they would all fit, too: to
+        recompute_scores: the backward pass computes them again where they would all fit, too: to
             write and read them takes longer than their product.
     """
 
     limit: int
     half_products: bool = False
     kernel: AttentionKernel | None = None
-    recomputes_scores: bool = False
+    recompute_scores: bool = False
 
 
 class AttentionFlags(NamedTuple):
@@ -337,7 +337,7 @@ def attention_gradients(
         blocks = functools.partial(attention_gradients, plain, *others)
         return lax.cond(jnp.any((lse < _LOW) & (lse > -jnp.inf)), blocks, kernel)
     ranges = _query_blocks(q, matrix, flags.causal, form.limit)
-    if form.recomputes_scores or len(ranges) > 1 or ranges[0].blocks > 1:
+    if form.recompute_scores or len(ranges) > 1 or ranges[0].blocks > 1:
         # Without a barrier the compiler would keep the forward pass's scores for reuse here.
         q, k, v = lax.optimization_barrier((q, k, v))
     last = len(g.shape) - 1

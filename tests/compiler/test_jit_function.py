@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from oneflow.base.x64 import x64
-from oneflow.compiler import jitted, persistent_cache
-from oneflow.compiler.jitted import Jitted
+from oneflow.compiler import jit_function, persistent_cache
+from oneflow.compiler.jit_function import JitFunction
 
 VECTOR = jax.ShapeDtypeStruct((3,), np.dtype(np.float32))
 ROW = np.arange(3, dtype=np.float32)
@@ -22,7 +22,7 @@ ROW = np.arange(3, dtype=np.float32)
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     """The folder of programs, in a process whose programs JAX does not keep."""
-    monkeypatch.setattr(jitted, "_is_written_by_jax", lambda devices: False)
+    monkeypatch.setattr(jit_function, "_is_written_by_jax", lambda devices: False)
     before = jax.config.jax_compilation_cache_dir
     settings = {
         "jax_persistent_cache_min_compile_time_secs": 0.0,
@@ -57,7 +57,7 @@ def compiled(function, *types, jax_finds=False, **options):
     jax.monitoring.register_event_listener(listen)
     try:
         with x64():
-            program = Jitted(function, jax.local_devices()[:1], **options).compile(*types)
+            program = JitFunction(function, jax.local_devices()[:1], **options).compile(*types)
     finally:
         jax.monitoring.unregister_event_listener(listen)
     return program, not requests
@@ -122,9 +122,9 @@ def test_another_program_is_not_taken_for_it(folder, other, types, options):
     [
         "oneflow.base.cluster.rank",
         "oneflow.base.cluster.world_size",
-        "oneflow.compiler.jitted.available_cores",
-        "oneflow.compiler.jitted._processor",
-        "oneflow.compiler.jitted._versions",
+        "oneflow.compiler.jit_function.available_cores",
+        "oneflow.compiler.jit_function._processor",
+        "oneflow.compiler.jit_function._versions",
     ],
 )
 def test_other_processes_and_machines_have_files_of_their_own(place, monkeypatch):
@@ -194,7 +194,7 @@ def test_a_damaged_file_is_compiled_anew_and_replaced(folder, damage):
 def test_content_that_xla_does_not_load_is_compiled_anew(folder):
     compiled(lambda x: x * 2, VECTOR)
     (path,) = files(folder)
-    jitted._ProgramFile(folder, path.stem)._write(b"no program")
+    jit_function._ProgramFile(folder, path.stem)._write(b"no program")
     program, is_found = compiled(lambda x: x * 2, VECTOR)
     assert not is_found
     assert program(ROW).tolist() == [0, 2, 4]
@@ -221,7 +221,7 @@ def test_settings_of_jax_hold(folder, setting, value):
 def test_nothing_is_written_to_a_folder_far_away(folder, monkeypatch):
     monkeypatch.chdir(folder)
     jax.config.update("jax_compilation_cache_dir", "gs://bucket/programs")
-    assert jitted._folder() is None
+    assert jit_function._folder() is None
     assert not list(folder.iterdir())
 
 
@@ -245,7 +245,7 @@ def test_a_folder_that_cannot_be_written_costs_nothing_but_time(folder):
 
 
 def test_a_call_compiles_once_for_each_shape(folder):
-    double = Jitted(lambda x: x * 2, jax.local_devices()[:1])
+    double = JitFunction(lambda x: x * 2, jax.local_devices()[:1])
     for count in (3, 4, 3, 4):
         row = np.arange(count, dtype=np.float32)
         assert double(row).tolist() == (row * 2).tolist()

@@ -39,7 +39,7 @@ _CALLBACK = re.compile(r"custom_call\b\"?\s*@?\"?\w*callback")
 _FLAGS = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
 
 
-class Jitted:
+class JitFunction:
     """A function that JAX jits for some devices.
 
     Called with arrays, it is compiled for their shapes and dtypes in the first call.
