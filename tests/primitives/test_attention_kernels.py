@@ -299,7 +299,7 @@ def test_scores_that_are_computed_again_have_the_same_gradients():
     def values(form):
         return jax.jit(lambda *given: results(form, *given, (), False, False))(*given)
 
-    stored, again = AttentionForm(2**20), AttentionForm(2**20, recomputes_scores=True)
+    stored, again = AttentionForm(2**20), AttentionForm(2**20, recompute_scores=True)
     for result, expected in zip(values(again), values(stored), strict=True):
         np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
 

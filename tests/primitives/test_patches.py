@@ -35,7 +35,7 @@ def test_windows_side_by_side_are_another_order(
     back = fold.impl(columns, size=(13, 18), **settings)
     program = str(jax.make_jaxpr(functools.partial(fold.impl, size=(13, 18), **settings))(columns))
     assert "= add" not in program
-    monkeypatch.setattr(patches, "_are_disjoint_windows", lambda *window: False)
+    monkeypatch.setattr(patches, "_are_blocks", lambda *window: False)
     assert np.array_equal(columns, unfold.impl(image, **settings))
     assert np.array_equal(back, fold.impl(columns, size=(13, 18), **settings))
 
