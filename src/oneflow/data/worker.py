@@ -131,8 +131,7 @@ class Failure:
         text = f"Caught {self.name} in {where}.\nOriginal {self.trace}"
         with contextlib.suppress(Exception):
             kind = RuntimeError if self.kind is None else pickle.loads(self.kind)
-            # KeyError shows the repr of its text, line breaks and all.
-            error = kind(_PlainRepr(text) if issubclass(kind, KeyError) else text)
+            error = kind(PlainRepr(text) if issubclass(kind, KeyError) else text)
             if isinstance(error, Exception) and not isinstance(error, StopIteration):
                 if text not in str(error):
                     error.add_note(text)
@@ -144,7 +143,9 @@ class Failure:
 ExceptionWrapper = Failure
 
 
-class _PlainRepr(str):
+class PlainRepr(str):
+    """A text that is its own `repr`, which `KeyError` shows of its argument."""
+
     __slots__ = ()
 
     def __repr__(self) -> str:

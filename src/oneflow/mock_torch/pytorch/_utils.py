@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from oneflow import Tensor, empty
 from oneflow.base.device import CURRENT, Device
 from oneflow.cuda import current_device, is_available as cuda_is_available
+from oneflow.data.worker import PlainRepr
 from oneflow.mock_torch.pytorch.devices import device as device_named
 from oneflow.nn import Parameter
 
@@ -59,13 +60,6 @@ def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -
     return Parameter(data, requires_grad)
 
 
-class _KeyErrorMessage(str):
-    """A message that `KeyError`, which shows its argument's `repr`, shows as it is."""
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
 class ExceptionWrapper:
     """An exception with its traceback as text, which another thread or process raises again.
 
@@ -88,8 +82,7 @@ class ExceptionWrapper:
 
     def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
         kind, value, trace = sys.exc_info() if exc_info is None else exc_info
-        self.exc_type: Any = kind
-        self.where = where
+        self.exc_type, self.where = kind, where
         self.exc_msg = "".join(traceback.format_exception(kind, value, trace))
 
     def reraise(self) -> NoReturn:
@@ -98,12 +91,14 @@ class ExceptionWrapper:
         Raises:
             RuntimeError: with its text, where its type takes no single text.
         """
-        text = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
-        if self.exc_type is KeyError:
-            text = _KeyErrorMessage(text)
+        kind: Any = self.exc_type
+        text = f"Caught {kind.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        if kind is KeyError:
+            text = PlainRepr(text)
+        # Some types take their text by name, and have the attribute.
+        by_name = {"message": text} if getattr(kind, "message", None) else {}
         try:
-            has_message = bool(getattr(self.exc_type, "message", None))
-            error = self.exc_type(message=text) if has_message else self.exc_type(text)
+            error = kind(**by_name) if by_name else kind(text)
         except Exception:
             raise RuntimeError(text) from None
         raise error
