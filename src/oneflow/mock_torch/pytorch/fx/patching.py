@@ -58,9 +58,8 @@ class _Patcher:
             new_fn: what is there meanwhile.
             deduplicate: leave it to the first who replaces it.
         """
-        if getattr(frame_dict.get(name), _MARK, False):
+        if not _mark(new_fn, frame_dict.get(name), deduplicate):
             return
-        setattr(new_fn, _MARK, deduplicate)
         if name not in frame_dict and hasattr(builtins, name):
             self._undo.append(functools.partial(frame_dict.pop, name))
         else:
@@ -70,18 +69,10 @@ class _Patcher:
     def patch_method(
         self, cls: type, name: str, new_fn: Callable[..., Any], deduplicate: bool = True
     ) -> None:
-        """Replace a method of a class.
-
-        Args:
-            cls: the class.
-            name: the method's name.
-            new_fn: what is there meanwhile.
-            deduplicate: leave it to the first who replaces it.
-        """
+        """Replace the method `name` of a class; arguments as for `patch`."""
         before = getattr(cls, name)
-        if getattr(before, _MARK, False):
+        if not _mark(new_fn, before, deduplicate):
             return
-        setattr(new_fn, _MARK, deduplicate)
         is_own = name in vars(cls)
         put_back = functools.partial(setattr, cls, name, before)
         self._undo.append(put_back if is_own else functools.partial(delattr, cls, name))
@@ -100,6 +91,14 @@ class _Patcher:
         while self._undo:
             self._undo.pop()()
         self._visited.clear()
+
+
+def _mark(new_fn: Callable[..., Any], before: Any, deduplicate: bool) -> bool:
+    """Mark a function that replaces another; returns False if that is a marked one itself."""
+    if getattr(before, _MARK, False):
+        return False
+    setattr(new_fn, _MARK, deduplicate)
+    return True
 
 
 def _create_wrapped_func(orig_fn: Callable[..., Any]) -> Callable[..., Any]:
