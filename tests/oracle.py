@@ -17,6 +17,7 @@ from oneflow.program.evaluate import evaluate
 from oneflow.program.ir import program_from_key
 from oneflow.runtime.eager import current, flush_all
 from oneflow.runtime.eager_settings import SETTINGS
+from oneflow.runtime.lazy_array import HostArray
 from oneflow.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 from oneflow.tensor.views import unwrap
@@ -371,6 +372,11 @@ def eager_mode(mode: str) -> Iterator[None]:
         SETTINGS.mode, SETTINGS.hot_after = before
 
 
+def input_values(array: Any) -> Any:
+    """An input of a recorded program; its numbers may not have been put on a device yet."""
+    return array.numbers if isinstance(array, HostArray) else array
+
+
 @in_x64
 def evaluated(tensors: Sequence[Tensor]) -> list[np.ndarray] | None:
     """Pending tensors by the plain evaluator; None if reading values was needed to make them."""
@@ -383,5 +389,5 @@ def evaluated(tensors: Sequence[Tensor]) -> list[np.ndarray] | None:
         np.asarray(number, spec.dtype.numpy)
         for number, spec in zip(recorder.scalars, program.scalars, strict=True)
     ]
-    arrays, _ = evaluate(program, list(recorder.arrays), numbers)
+    arrays, _ = evaluate(program, list(map(input_values, recorder.arrays)), numbers)
     return [np.asarray(array) for array in arrays]

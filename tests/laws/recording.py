@@ -18,9 +18,8 @@ from oneflow.primitives.registry import Primitive
 from oneflow.program.ir import Instruction, program_from_key
 from oneflow.program.recorder import Recorder
 from oneflow.runtime import eager
-from oneflow.runtime.lazy_array import HostArray
 from tests.laws.layer_calls import calls
-from tests.oracle import FLOW, differentiated
+from tests.oracle import FLOW, differentiated, input_values
 from tests.samples.table import Case, Operator, operators
 
 _MAX_CASES = 5
@@ -51,7 +50,7 @@ class RecordedProgram:
         ]
         self.program = program
         self.instructions = program.instructions
-        self.inputs = [*map(_as_numpy, recorder.arrays), *numbers]
+        self.inputs = [np.asarray(input_values(array)) for array in recorder.arrays] + numbers
         self._makers = {
             n: instruction for instruction in program.instructions for n in instruction.results
         }
@@ -70,11 +69,6 @@ class RecordedProgram:
             return known[number]
 
         return [value(number) for number in instruction.operands]
-
-
-def _as_numpy(array: Any) -> np.ndarray:
-    """An input of a program; numbers may not have been put on a device yet."""
-    return np.asarray(array.numbers if isinstance(array, HostArray) else array)
 
 
 @contextlib.contextmanager
