@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
-from oneflow.base.change_count import CHANGES, CountedDict
+from oneflow.base.change_count import CHANGES, VersionDict
 
 nn = flow.nn
 
@@ -27,7 +27,7 @@ CHANGE: dict[str, Callable[[dict[str, int]], object]] = {
 
 @pytest.mark.parametrize("change", CHANGE)
 def test_every_change_of_a_dict_counts(change: str) -> None:
-    counted, plain = CountedDict(a=1), {"a": 1}
+    counted, plain = VersionDict(a=1), {"a": 1}
     before = CHANGES.value
     CHANGE[change](counted)
     CHANGE[change](plain)
@@ -38,7 +38,7 @@ def test_every_change_of_a_dict_counts(change: str) -> None:
 def test_no_method_of_dicts_is_forgotten() -> None:
     changing = {"__setitem__", "__delitem__", "__ior__", "clear", "pop", "popitem"}
     changing |= {"setdefault", "update"}
-    assert changing <= set(vars(CountedDict))
+    assert changing <= set(vars(VersionDict))
 
 
 class Doubled(nn.Graph):

@@ -54,8 +54,8 @@ class ShuffleUnit(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         if self.stride == 1:
-            unchanged, changed = x.chunk(2, dim=1)
-            x = flow.cat([unchanged, self.branch2(changed)], dim=1)
+            identity, changed = x.chunk(2, dim=1)
+            x = flow.cat([identity, self.branch2(changed)], dim=1)
         else:
             x = flow.cat([self.branch1(x), self.branch2(x)], dim=1)
         return channel_shuffle(x, 2)

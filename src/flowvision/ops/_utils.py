@@ -111,10 +111,10 @@ def split_normalization_params(
     norms: list[Tensor] = []
     others: list[Tensor] = []
     for module in model.modules():
-        own = [
+        params = [
             parameter for parameter in module.parameters(recurse=False) if parameter.requires_grad
         ]
-        (norms if isinstance(module, classes) else others).extend(own)
+        (norms if isinstance(module, classes) else others).extend(params)
     return norms, others
 
 

@@ -138,7 +138,7 @@ def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
         >>> remove_small_boxes(flow.tensor([[0.0, 0, 9, 9], [0, 0, 9, 0.5]]), 1.0).tolist()
         [0]
     """
-    width, height = _sides(boxes)
+    width, height = _box_sizes(boxes)
     return ((width >= min_size) & (height >= min_size)).nonzero(as_tuple=True)[0]
 
 
@@ -217,7 +217,7 @@ def box_area(boxes: Tensor) -> Tensor:
         >>> box_area(flow.tensor([[0.0, 0, 2, 4]])).tolist()
         [8.0]
     """
-    width, height = _sides(_upcast(boxes))
+    width, height = _box_sizes(_upcast(boxes))
     return width * height
 
 
@@ -315,7 +315,7 @@ def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
         [[1.0]]
     """
     boxes1, boxes2 = _upcast(boxes1), _upcast(boxes2)
-    (width1, height1), (width2, height2) = _sides(boxes1), _sides(boxes2)
+    (width1, height1), (width2, height2) = _box_sizes(boxes1), _box_sizes(boxes2)
     angles = flow.atan(width1 / height1)[:, None] - flow.atan(width2 / height2)
     ratio = (4 / math.pi**2) * angles**2
     factor = (ratio / (1 - box_iou(boxes1, boxes2) + ratio + eps)).detach()
@@ -355,7 +355,7 @@ def masks_to_boxes(masks: Tensor) -> Tensor:
     return flow.stack([*first, *last], 1).float()
 
 
-def _sides(boxes: Tensor) -> tuple[Tensor, Tensor]:
+def _box_sizes(boxes: Tensor) -> tuple[Tensor, Tensor]:
     """Return widths and heights."""
     return boxes[..., 2] - boxes[..., 0], boxes[..., 3] - boxes[..., 1]
 

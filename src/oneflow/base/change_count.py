@@ -22,7 +22,7 @@ class ChangeCount:
 CHANGES = ChangeCount()
 
 
-class CountedDict(dict[Any, Any]):
+class VersionDict(dict[Any, Any]):
     """A module's dict; every change of it counts in `CHANGES`."""
 
     __slots__ = ()
@@ -35,7 +35,7 @@ class CountedDict(dict[Any, Any]):
         super().__delitem__(key)
         CHANGES.value += 1
 
-    def __ior__(self, other: Any) -> CountedDict:
+    def __ior__(self, other: Any) -> VersionDict:
         self.update(other)
         return self
 
@@ -69,7 +69,7 @@ class CountedDict(dict[Any, Any]):
         CHANGES.value += 1
 
 
-class Registry(CountedDict):
+class Registry(VersionDict):
     """The parameters, buffers or modules of a module. Its copies and pickles are plain dicts."""
 
     __slots__ = ()

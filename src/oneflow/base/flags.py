@@ -49,7 +49,7 @@ def flags_of(
     return Flags(places, frozenset(names | aliases)), first
 
 
-def refuse_texts(name: str, flags: Flags, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+def check_flags(name: str, flags: Flags, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
     """Check the flags that the function `name` is called with.
 
     Raises:
@@ -58,11 +58,11 @@ def refuse_texts(name: str, flags: Flags, args: Sequence[Any], kwargs: Mapping[s
     if str in map(type, args):  # most calls have none
         for flag, place in flags.places.items():
             if place < len(args) and isinstance(args[place], str):
-                _refuse(name, f"'{flag}' (position {place + 1})", args[place])
+                _raise_type_error(name, f"'{flag}' (position {place + 1})", args[place])
     if str in map(type, kwargs.values()):
         for keyword, value in kwargs.items():
             if keyword in flags.keywords and isinstance(value, str):
-                _refuse(name, f"'{keyword}'", value)
+                _raise_type_error(name, f"'{keyword}'", value)
 
 
 def as_flag(name: str, argument: str, value: Any) -> bool:
@@ -72,7 +72,7 @@ def as_flag(name: str, argument: str, value: Any) -> bool:
         TypeError: it is a text.
     """
     if isinstance(value, str):
-        _refuse(name, f"'{argument}'", value)
+        _raise_type_error(name, f"'{argument}'", value)
     return bool(value)
 
 
@@ -93,12 +93,12 @@ def reject_strings(function: _Function) -> _Function:
     def checked(*args: Any, **kwargs: Any) -> Any:
         if kwargs or len(args) > before:
             name = type(args[0]).__name__ if is_constructor else function.__name__
-            refuse_texts(name, flags, args[has_self:], kwargs)
+            check_flags(name, flags, args[has_self:], kwargs)
         return function(*args, **kwargs)
 
     set_extra_keywords(checked, ())
     return cast(_Function, checked)
 
 
-def _refuse(name: str, argument: str, text: str) -> None:
+def _raise_type_error(name: str, argument: str, text: str) -> None:
     raise TypeError(f"{name}(): argument {argument} must be bool, not str; got {text!r}")

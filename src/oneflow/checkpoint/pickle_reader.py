@@ -59,7 +59,7 @@ _LITERALS = frozenset(
     )
 )
 # Texts of Python 2, which does not say in which encoding they are.
-_OLD_TEXTS = frozenset(("STRING", "BINSTRING", "SHORT_BINSTRING"))
+_OLD_STRINGS = frozenset(("STRING", "BINSTRING", "SHORT_BINSTRING"))
 # Options of `pickle.Unpickler` for them.
 _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 _TEXT_OPTIONS: ContextVar[Mapping[str, Any]] = ContextVar("text_options", default=_NO_OPTIONS)
@@ -70,7 +70,7 @@ _IGNORED = frozenset(("PROTO", "FRAME"))
 
 
 @contextlib.contextmanager
-def reading_texts(**options: Any) -> Iterator[None]:
+def string_options(**options: Any) -> Iterator[None]:
     """Read texts that Python 2 pickled as ``pickle.Unpickler`` does with some options.
 
     Args:
@@ -172,7 +172,7 @@ class PickleReader:
         stack = self._stack
         if name in _LITERALS:
             stack.append(argument)
-        elif name in _OLD_TEXTS:
+        elif name in _OLD_STRINGS:
             stack.append(_decode(argument, **_TEXT_OPTIONS.get()))
         elif name in _STORES:
             self._memo[int(argument)] = stack[-1]

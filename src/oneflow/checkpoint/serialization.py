@@ -139,7 +139,7 @@ def _make_folder(target: Path) -> None:
 
 def _write(structure: Any, arrays: Mapping[str, np.ndarray], target: Path | BinaryIO) -> None:
     if isinstance(target, Path) and target.is_dir():
-        sharded.save_alone(structure, arrays, target)
+        sharded.save_local(structure, arrays, target)
     else:
         if isinstance(target, Path):
             target.parent.mkdir(parents=True, exist_ok=True)

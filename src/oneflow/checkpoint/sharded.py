@@ -93,7 +93,7 @@ def save(structure: Any, tensors: Tensors, root: Path) -> None:
             remove_old_versions(root, FOLDER_PATTERN, lambda: named_folder(root))
 
 
-def save_alone(structure: Any, arrays: Mapping[str, np.ndarray], root: Path) -> None:
+def save_local(structure: Any, arrays: Mapping[str, np.ndarray], root: Path) -> None:
     """Save arrays that this process has to a folder that exists, whatever other processes do.
 
     Args:

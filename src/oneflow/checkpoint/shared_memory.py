@@ -132,11 +132,11 @@ class _Overlap(NamedTuple):
         """The number of bytes of an element."""
         return self.first.tensor.dtype.itemsize
 
-    def whole(self) -> str | None:
+    def full_name(self) -> str | None:
         """The name of the tensor that is all of the memory, row by row."""
-        return next((name for name in self.layouts if self._is_whole(self.layouts[name])), None)
+        return next((name for name in self.layouts if self._is_full(self.layouts[name])), None)
 
-    def _is_whole(self, layout: Layout) -> bool:
+    def _is_full(self, layout: Layout) -> bool:
         is_plain = not layout.is_conjugate and is_row_major(layout.shape, layout.strides)
         return is_plain and layout.numel == self.end - self.start
 
@@ -178,7 +178,7 @@ def join_overlapping(
 
 
 def _join(overlap: _Overlap, tensors: dict[str, Any], add: Callable[[Tensor, str], str]) -> None:
-    memory_name = overlap.whole() or add(overlap.memory(), f"{overlap.first.name}#memory")
+    memory_name = overlap.full_name() or add(overlap.memory(), f"{overlap.first.name}#memory")
     for name, layout in overlap.layouts.items():
         if name == memory_name:
             continue

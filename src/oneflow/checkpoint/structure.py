@@ -37,7 +37,7 @@ from oneflow.tensor.views import unwrap
 MakeTensor = Callable[[str, DeviceOrSharding, Layout | None], Tensor]
 _ARRAY_KINDS, _TEXT_KINDS = "biufc", "US"
 # Sequences that are texts: their elements are no objects of their own.
-_TEXTS = (str, bytes, bytearray, memoryview, UserString)
+_STRING_TYPES = (str, bytes, bytearray, memoryview, UserString)
 
 
 class Encoder:
@@ -93,7 +93,7 @@ class Encoder:
         if isinstance(value, Module) and self._is_described(value):
             return self._module(value, path)
         # Containers of configurations, and subclasses of Python's own containers.
-        if isinstance(value, Mapping | Sequence | Set) and not isinstance(value, _TEXTS):
+        if isinstance(value, Mapping | Sequence | Set) and not isinstance(value, _STRING_TYPES):
             with self._enter(value, path):
                 return self._encode(_plain_container(value), path)
         return self._code(value, path)

@@ -71,7 +71,7 @@ class TorchStorage(Pending):
         self.numel = numel
         self.public: TypedStorage | None = None
 
-    def become(self, make: Callable[[], TypedStorage]) -> TorchStorage:
+    def replace_by(self, make: Callable[[], TypedStorage]) -> TorchStorage:
         """Become by itself what `make` makes."""
         self._make = make
         return self
@@ -179,7 +179,7 @@ class TorchBuilder:
     def resolve_storage(self, storage: TorchStorage) -> TorchStorage | TypedStorage:
         """Return what stands for a storage that a pickle refers to."""
         if not self._is_at_once:
-            return storage.become(lambda: self._shared_memory(storage).storage())
+            return storage.replace_by(lambda: self._shared_memory(storage).storage())
         if storage.public is None:
             storage.public = self._shared_memory(storage).storage()
             self._storages[id(storage.public)] = storage
@@ -280,8 +280,8 @@ class TorchBuilder:
         cut = _Cut(dtype, offset, tuple(size), tuple(stride), is_conjugate, is_negative)
 
         def make() -> Tensor:
-            is_alone = not self._is_at_once and self._counts[id(storage)] == 1
-            is_shared = not is_alone or not is_row_major(cut.size, cut.stride)
+            is_exclusive = not self._is_at_once and self._counts[id(storage)] == 1
+            is_shared = not is_exclusive or not is_row_major(cut.size, cut.stride)
             array = None if storage.content is None else cut.array(storage.content, self._budget)
             if is_shared and cut.is_plain:
                 tensor = self._part(storage, cut)

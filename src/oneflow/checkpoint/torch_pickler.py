@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from oneflow.base.change_count import CountedDict
+from oneflow.base.change_count import VersionDict
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType, uint8, uint16, uint32, uint64
 from oneflow.base.layout import Layout, MemoryFormat
@@ -349,7 +349,7 @@ class _DispatchTable:
             return self._parameter
         if issubclass(kind, Tensor) and kind.__reduce_ex__ in OF_VALUES:
             return self._tensor
-        if issubclass(kind, CountedDict):
+        if issubclass(kind, VersionDict):
             return _ordered_dict
         return self._others.get(kind) or _reducer_of_attributes(kind)
 

@@ -94,7 +94,7 @@ class NumberVectors:
         return arguments
 
 
-class _Sent(NamedTuple):
+class _Transfer(NamedTuple):
     """The arguments of a run.
 
     Attributes:
@@ -132,12 +132,12 @@ class NumberTables:
         self._device = device
         self._count = rows
         # One object, for several threads may come here.
-        self._sent = _Sent((), 0, [], [], False)
+        self._sent = _Transfer((), 0, [], [], False)
         self._backoff, self._next_backoff = 0, _FIRST_BACKOFF
 
     def abstract(self) -> list[jax.ShapeDtypeStruct]:
         """Shapes and dtypes of the tables and of the row."""
-        tables = [_as_sent(table) for table in self._empty()]
+        tables = [_as_words(table) for table in self._empty()]
         shapes: list[Any] = [(table.shape, table.dtype) for table in tables]
         return _abstract([*shapes, ((), np.dtype(np.uint32))], self._device)
 
@@ -175,7 +175,7 @@ class NumberTables:
             row += 1
             if row == len(rows) or bits != rows[row]:
                 return self._send(bits, vectors, floats)
-            self._sent = _Sent(rows, row, tables, numbers, True)
+            self._sent = _Transfer(rows, row, tables, numbers, True)
         return *tables, numbers[row]
 
     def _send(
@@ -233,20 +233,20 @@ class NumberTables:
         tables = self._empty()
         for table, vector in zip(tables, vectors, strict=True):
             table[0] = vector
-        tables = list(map(_as_sent, tables))
+        tables = list(map(_as_words, tables))
         numbers = [_row_on(self._device, 0)]
-        self._sent = _Sent((bits,), 0, tables, numbers, False)
+        self._sent = _Transfer((bits,), 0, tables, numbers, False)
         return *tables, numbers[0]
 
     def _transfer(self, rows: list[bytes], tables: list[np.ndarray]) -> tuple[Any, ...]:
         """Send tables that stay on the device."""
-        arrays = [_replicated(_as_sent(table), self._device) for table in tables]
+        arrays = [_replicated(_as_words(table), self._device) for table in tables]
         numbers = [_row_on(self._device, row) for row in range(len(rows))]
-        self._sent = _Sent(rows, 0, arrays, numbers, True)
+        self._sent = _Transfer(rows, 0, arrays, numbers, True)
         return *arrays, numbers[0]
 
 
-def _as_sent(table: np.ndarray) -> np.ndarray:
+def _as_words(table: np.ndarray) -> np.ndarray:
     """Integers as their words, all low ones first: TPUs would take each apart in each run."""
     if table.dtype != np.int64:
         return table

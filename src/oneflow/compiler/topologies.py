@@ -134,13 +134,13 @@ def _tpus(chip: Chip, count: int) -> Any:
     for name, value in (_TPU_ENVIRONMENT | {"TPU_ACCELERATOR_TYPE": accelerator}).items():
         os.environ.setdefault(name, str(value))
     assert isinstance(slices, tuple)
-    sides = next((topology for topology in slices if math.prod(topology) >= count), None)
-    if sides is None:
+    dims = next((topology for topology in slices if math.prod(topology) >= count), None)
+    if dims is None:
         raise RuntimeError(
             f"compiling for `{chip.name}` is possible for at most {math.prod(slices[-1])} chips, "
             f"got {count}"
         )
-    return topologies.get_topology_desc(f"{chip.name}:{'x'.join(map(str, sides))}", platform="tpu")
+    return topologies.get_topology_desc(f"{chip.name}:{'x'.join(map(str, dims))}", platform="tpu")
 
 
 def _find_cuda_tools() -> None:

@@ -20,8 +20,8 @@ from oneflow.data.pool import WorkerPool, context_for
 from oneflow.data.position import (
     Numbers,
     Position,
+    generator_states,
     order_generators,
-    own_states,
     require_state,
     set_states,
     states,
@@ -275,7 +275,7 @@ class DataLoader(FixedAttributes, KeywordSuggestion, Generic[T_co]):
             >>> [batch.item() for batch in second] == [batch.item() for batch in batches]
             True
         """
-        generators = own_states(order_generators(self))
+        generators = generator_states(order_generators(self))
         if self._resume is not None:
             return {**self._resume, "generators": generators}
         position = self._position

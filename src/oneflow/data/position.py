@@ -95,7 +95,7 @@ def states(generators: Sequence[Generator | None]) -> list[Tensor]:
     return [(generator or default_generator).get_state() for generator in generators]
 
 
-def own_states(generators: Sequence[Generator | None]) -> list[Tensor | None]:
+def generator_states(generators: Sequence[Generator | None]) -> list[Tensor | None]:
     """The present states of generators; None for the default one, which belongs to the program."""
     return [None if generator is None else generator.get_state() for generator in generators]
 

@@ -28,7 +28,7 @@ class _Mode(threading.local):
         used_inference: has ever been inside `inference_mode`.
         tangents: the backward passes that run are those of forward mode.
         depth: how many switches are entered.
-        watched: nodes have more to do than usual: anomaly mode is on, there are such hooks, or
+        needs_checks: nodes have more to do than usual: anomaly mode is on, there are such hooks, or
             values made in inference mode may turn up.
     """
 
@@ -41,11 +41,11 @@ class _Mode(threading.local):
     used_inference = False
     tangents = False
     depth = 0
-    watched = False
+    needs_checks = False
 
     def update(self) -> None:
-        """Derive `watched`."""
-        self.watched = self.anomaly or bool(self.saved_hooks) or self.used_inference
+        """Derive `needs_checks`."""
+        self.needs_checks = self.anomaly or bool(self.saved_hooks) or self.used_inference
 
 
 MODE = _Mode()

@@ -19,7 +19,7 @@ from oneflow.differentiation.hooks import (
     HookOwner,
     NodeHooks,
 )
-from oneflow.differentiation.node_names import operation_name, short_name, shown
+from oneflow.differentiation.node_names import operation_name, public_node, short_name
 from oneflow.differentiation.saved import Packed, packed
 from oneflow.primitives.operation import BackwardRules, Operation
 from oneflow.primitives.operators.creation import zeros
@@ -98,7 +98,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[Any, ...]:
         """Per input, the node behind it and which of its outputs; ``(None, 0)`` without one."""
-        return tuple([(shown(node), index) for node, index in self.edges])
+        return tuple([(public_node(node), index) for node, index in self.edges])
 
     def ensure_hooks(self) -> NodeHooks:
         """The hooks, for adding one."""
@@ -304,7 +304,7 @@ def add_node(operation: Operation, operands: tuple[Any, ...], outputs: Any) -> N
                 output.node, output.output_index = node, index
         if rules.saves_output:
             node._outputs = tuple([output.alias() for output in outputs])
-    if MODE.watched:
+    if MODE.needs_checks:
         node._watch()
 
 
@@ -335,7 +335,7 @@ def _with_zero_gradient(grad: Value | None, edge: tuple) -> Value | None:
     return result
 
 
-def _refuse_swapped(owner: Any, grad: Value) -> None:
+def _raise_swapped(owner: Any, grad: Value) -> None:
     raise RuntimeError(
         "this graph was recorded before `swap_tensors` let one of its leaves change places with "
         "another tensor: compute what you differentiate after the swap"
@@ -364,7 +364,7 @@ class AccumulateGrad(Node):
 
     def poison(self) -> None:
         """Make gradients an error from now on: the leaf has changed places with another one."""
-        self._accumulate_grad = _refuse_swapped
+        self._accumulate_grad = _raise_swapped
 
     @property
     def variable(self) -> Any:

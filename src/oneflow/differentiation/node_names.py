@@ -232,7 +232,7 @@ def _named_class(kind: type, name: str) -> type:
     return type(name, (kind,), {"__slots__": (), "__module__": "builtins"})
 
 
-def shown(node: Any) -> Any:
+def public_node(node: Any) -> Any:
     """Return a node as a program gets it: in PyTorch's place its class has the name of the node.
 
     Example:

@@ -47,11 +47,11 @@ class no_recording:
     """
 
     def __enter__(self) -> None:
-        self._before = MODE.enabled, MODE.saved_hooks, MODE.watched, MODE.tangents
-        MODE.enabled, MODE.saved_hooks, MODE.watched, MODE.tangents = False, (), False, False
+        self._before = MODE.enabled, MODE.saved_hooks, MODE.needs_checks, MODE.tangents
+        MODE.enabled, MODE.saved_hooks, MODE.needs_checks, MODE.tangents = False, (), False, False
 
     def __exit__(self, *exception: object) -> None:
-        MODE.enabled, MODE.saved_hooks, MODE.watched, MODE.tangents = self._before
+        MODE.enabled, MODE.saved_hooks, MODE.needs_checks, MODE.tangents = self._before
 
 
 class packing:

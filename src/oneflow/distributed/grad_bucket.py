@@ -93,8 +93,8 @@ def run_comm_hook(
     """
     last = len(buffers) - 1
     futures = [
-        hook(GradBucket(index, buffer, own, index == last))
-        for index, (buffer, own) in enumerate(zip(buffers, parameters, strict=True))
+        hook(GradBucket(index, buffer, bucket_parameters, index == last))
+        for index, (buffer, bucket_parameters) in enumerate(zip(buffers, parameters, strict=True))
     ]
     return [_result(future, buffer) for future, buffer in zip(futures, buffers, strict=True)]
 

@@ -441,7 +441,8 @@ def _unpack_all(
 ) -> list[list[Value]]:
     """Return the parts of vectors, of these shapes each."""
     return [
-        list(unpack_bucket(vector, shapes=own)) for vector, own in zip(vectors, shapes, strict=True)
+        list(unpack_bucket(vector, shapes=bucket_shapes))
+        for vector, bucket_shapes in zip(vectors, shapes, strict=True)
     ]
 
 

@@ -67,7 +67,7 @@ def earlier_meaning(
     earlier = _earlier.get(current)
     if (
         earlier is not None
-        and not _is_own(sys._getframe(2))
+        and not _is_internal(sys._getframe(2))
         and _matches(earlier, stripped, kwargs)
     ):
         return functools.partial(_call_with, earlier.function, stripped)
@@ -79,7 +79,7 @@ def _call_with(function: Callable[..., Any], args: tuple[Any, ...], *_: Any, **k
     return function(*args, **kwargs)
 
 
-def _is_own(frame: FrameType) -> bool:
+def _is_internal(frame: FrameType) -> bool:
     """True for a frame of this package."""
     return frame.f_code.co_filename.startswith(PACKAGE)
 

@@ -19,7 +19,7 @@ from oneflow.base.composed_operand import (
     SparseOperandError,
 )
 from oneflow.base.dtype import DType
-from oneflow.base.flags import flags_of, refuse_texts
+from oneflow.base.flags import check_flags, flags_of
 from oneflow.base.hook import Hook
 from oneflow.base.keyword_aliases import rename_keywords, rename_reduction
 from oneflow.base.keywords import keyword_hint
@@ -253,7 +253,7 @@ def _accept_keyword_aliases(
         if job_bodies and (earlier := earlier_meaning(public, args, kwargs)):
             return earlier(*args, **kwargs)
         if has_flags and (kwargs or len(args) > first_flag):
-            refuse_texts(public.__name__, flags, args, kwargs)
+            check_flags(public.__name__, flags, args, kwargs)
         try:
             if keywords.issuperset(kwargs):
                 return body(*args, **kwargs)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from operator import is_not
 from typing import Any
 
-from oneflow.base.change_count import CHANGES, CountedDict
+from oneflow.base.change_count import CHANGES, VersionDict
 from oneflow.graph.variables import Attribute
 
 
@@ -22,14 +22,14 @@ class AttributeGuards:
 
     def __init__(self, attributes: Iterable[Attribute], dicts: Iterable[dict[Any, Any]]) -> None:
         attributes, dicts = list(attributes), list(dicts)
-        has_version = [isinstance(owner, CountedDict) for owner, _, _ in attributes]
+        has_version = [isinstance(owner, VersionDict) for owner, _, _ in attributes]
         self._counted = _Content(
             [
                 attribute
                 for attribute, counts in zip(attributes, has_version, strict=True)
                 if counts
             ],
-            [members for members in dicts if isinstance(members, CountedDict)],
+            [members for members in dicts if isinstance(members, VersionDict)],
         )
         self._others = _Content(
             [
@@ -37,10 +37,10 @@ class AttributeGuards:
                 for attribute, counts in zip(attributes, has_version, strict=True)
                 if not counts
             ],
-            [members for members in dicts if not isinstance(members, CountedDict)],
+            [members for members in dicts if not isinstance(members, VersionDict)],
         )
         self._has_others = any(not counts for counts in has_version) or any(
-            not isinstance(members, CountedDict) for members in dicts
+            not isinstance(members, VersionDict) for members in dicts
         )
         self._seen = -1
 

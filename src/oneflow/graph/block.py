@@ -48,14 +48,14 @@ class Blocks:
             block = self._blocks[module] = Block(module, self)
         return block
 
-    def shown(self, value: Any) -> Any:
+    def wrapped(self, value: Any) -> Any:
         """`value` with blocks for modules, also in what an iterator or a tuple gives."""
         if isinstance(value, Module):
             return self.of(value)
         if isinstance(value, Iterator | ItemsView | ValuesView):
-            return map(self.shown, value)
+            return map(self.wrapped, value)
         if type(value) is tuple:
-            return tuple(map(self.shown, value))
+            return tuple(map(self.wrapped, value))
         return value
 
     def path_of(self, module: Module) -> str:
@@ -166,8 +166,8 @@ class Block:
             return suffix if name == "name" else prefix + dot
         value = getattr(self.origin, name)
         if name in _RETURN_MODULE and isinstance(value, MethodType):
-            return lambda *args, **kwargs: self._blocks.shown(value(*args, **kwargs))
-        return self._blocks.shown(value)
+            return lambda *args, **kwargs: self._blocks.wrapped(value(*args, **kwargs))
+        return self._blocks.wrapped(value)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(getattr(type(self), name, None), property):
@@ -176,13 +176,13 @@ class Block:
             setattr(self.origin, name, value.origin if isinstance(value, Block) else value)
 
     def __iter__(self) -> Iterator[Any]:
-        return map(self._blocks.shown, self.origin)
+        return map(self._blocks.wrapped, self.origin)
 
     def __len__(self) -> int:
         return len(self.origin)
 
     def __getitem__(self, key: Any) -> Any:
-        return self._blocks.shown(self.origin[key])
+        return self._blocks.wrapped(self.origin[key])
 
     def __contains__(self, item: Any) -> bool:
         return (item.origin if isinstance(item, Block) else item) in self.origin

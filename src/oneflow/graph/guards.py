@@ -66,10 +66,10 @@ class Guards:
 
         A module that counts its calls, or keeps a result, gives the program nothing with that.
         """
-        unchanged = set(range(len(self._keys))).difference(self._changed())
+        same = set(range(len(self._keys))).difference(self._changed())
         attributes: list[Any]
         for attributes in (self._names, self._owners, self._keys, self._values, self._types):
-            attributes[:] = [attribute for i, attribute in enumerate(attributes) if i in unchanged]
+            attributes[:] = [attribute for i, attribute in enumerate(attributes) if i in same]
         self._tensors = list(tensors)
         self._hooks = list(map(_hooks_of, self._tensors))
 

@@ -87,8 +87,8 @@ def _has_fields(value: Any) -> bool:
 def _attributes(value: Any) -> dict[str, Any]:
     """Return the attributes of an object: those in its dictionary, and fields that have slots."""
     fields = [field.name for field in dataclasses.fields(value)] if _has_fields(value) else []
-    own = {name: getattr(value, name) for name in fields if hasattr(value, name)}
-    return {**own, **getattr(value, "__dict__", {})}
+    values = {name: getattr(value, name) for name in fields if hasattr(value, name)}
+    return {**values, **getattr(value, "__dict__", {})}
 
 
 def _has_extra_attributes(value: dict[Any, Any]) -> bool:

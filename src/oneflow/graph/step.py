@@ -37,7 +37,7 @@ from oneflow.runtime.eager import flush_all
 from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.runtime.step_trial import StepTrial
 from oneflow.tensor.call import wrap
-from oneflow.tensor.copied_memory import Pointer, is_alone
+from oneflow.tensor.copied_memory import Pointer, is_exclusive
 from oneflow.tensor.host_inputs import read_next
 from oneflow.tensor.strides import share_elements
 from oneflow.tensor.tensor import Tensor, accumulate_grad, restore_gradient
@@ -424,6 +424,6 @@ def _write(tensor: Tensor, array: Any) -> None:
 def _leave_family(tensor: Tensor) -> None:
     """Bring a tensor with shared memory up to date, and unshare it if no other tensor is left."""
     tensor._value = unwrap(tensor)
-    if is_alone(tensor) and not tensor._chain and not tensor._family.root_views():
+    if is_exclusive(tensor) and not tensor._chain and not tensor._family.root_views():
         tensor._writes = tensor._family.writes[0]
         del tensor._family

@@ -185,18 +185,16 @@ class TensorCounts(StepCounts):
     def begin(self, variables: GraphVariables, prefix: str) -> list[Tensor]:
         """Turn counts into tensors, and make variables of them."""
         tensors = []
-        counted_ids = {
-            id(state) for count in self._counts for state in (count.leader, *count.others)
-        }
-        unchanged_ids = {
+        step_ids = {id(state) for count in self._counts for state in (count.leader, *count.others)}
+        constant_ids = {
             id(count)
             for state in states_of_parameters(self._optimizer.state)
-            if id(state) not in counted_ids
+            if id(state) not in step_ids
             for count in self._optimizer.counts_of(state).values()
         }
         for index, count in enumerate(self._counts):
             count.tensors = {
-                name: self._tensor_of(number, id(number) in unchanged_ids)
+                name: self._tensor_of(number, id(number) in constant_ids)
                 for name, number in self._optimizer.counts_of(count.leader).items()
             }
             self._share(count)

@@ -122,7 +122,7 @@ class GraphVariables:
                 f"graph runs on `{self._recorder.device}`; move the module with `.to(...)`"
             )
         if tensor._family is not None:
-            self._check_alone(name, tensor)
+            self._check_overlap(name, tensor)
         value = self._recorder.new_input(old.spec)
         if tensor.is_leaf:
             value.node, value.output_index = old.node, old.output_index
@@ -131,7 +131,7 @@ class GraphVariables:
         state = {"_value": value, "_family": None, "_chain": NO_VIEWS, "_seen": 0, "_grad": None}
         _set(tensor, state)
 
-    def _check_alone(self, name: str, tensor: Tensor) -> None:
+    def _check_overlap(self, name: str, tensor: Tensor) -> None:
         """Refuse a tensor that has elements in common with a variable."""
         alias = wrap(unwrap(tensor))
         alias._family, alias._chain, alias._seen = tensor._family, tensor._chain, tensor._seen

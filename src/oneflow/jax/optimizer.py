@@ -15,8 +15,8 @@ from oneflow.optim.closure import evaluate_closure
 from oneflow.optim.groups import (
     CLIPPING,
     as_groups,
+    restore_on_failure,
     states_of_parameters,
-    unchanged_by_failures,
 )
 from oneflow.optim.optimizer import Optimizer as BaseOptimizer
 from oneflow.tensor.tensor import Tensor
@@ -57,7 +57,7 @@ class Optimizer(BaseOptimizer):
         tensor([0.], dtype=oneflow.float32, requires_grad=True)
     """
 
-    _has_own_dtypes = True  # the transformation decides
+    _preserves_dtypes = True  # the transformation decides
 
     def __init__(self, parameters: Any, transformation: Any) -> None:
         if isinstance(transformation, type) or not (
@@ -144,7 +144,7 @@ class Optimizer(BaseOptimizer):
             ValueError: the groups differ in number or size from this optimizer's, or the state is
                 that of another transformation. The optimizer stays as it was.
         """
-        with unchanged_by_failures(self):
+        with restore_on_failure(self):
             super().load_state_dict(state_dict)
             if any(states_of_parameters(self.state)):
                 self._prepare_state()

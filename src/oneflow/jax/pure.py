@@ -290,13 +290,13 @@ class _Derivative:
 
     def __init__(
         self,
-        whole: _ArrayFunction,
+        array_function: _ArrayFunction,
         function: ListFunction,
         name: str,
         specs: tuple[TensorSpec, ...],
         perturbed: tuple[bool, ...],
     ) -> None:
-        self._whole, self._function, self._name = whole, function, name
+        self._array_function, self._function, self._name = array_function, function, name
         self._perturbed = perturbed
         plain = record(function, specs, name).program
         table = plain.spec_table()
@@ -363,9 +363,9 @@ class _Derivative:
             arrays, seed = primals
             results, residuals = start(arrays, seed)
             # The derivative of what reads the residuals knows that they depend on the arguments.
-            unchanged = [SymbolicZero.from_primal_value(residual) for residual in residuals]
-            changes = self._whole.changes(results, arrays, seed, tangents[0])
-            return (results, residuals), (changes, unchanged)
+            same = [SymbolicZero.from_primal_value(residual) for residual in residuals]
+            changes = self._array_function.changes(results, arrays, seed, tangents[0])
+            return (results, residuals), (changes, same)
 
         start.defjvp(change, symbolic_zeros=True)
         results, residuals = start(arrays, seed)

@@ -64,7 +64,7 @@ class BodyRun:
         minimize_calls: pairs of an optimizer and its loss.
         placements: the placements of the scopes that the body entered.
         watched: pairs of a blob and the function that gets its value.
-        watched_gradients: pairs of a blob and the function that gets its gradient.
+        tracked_gradients: pairs of a blob and the function that gets its gradient.
         names: blobs by their names.
         shared: of a replica, the devices of all replicas, which have its variables.
         copies: of a replica, its copies of variables, and the values that they had first.
@@ -78,7 +78,7 @@ class BodyRun:
     minimize_calls: list[tuple[Any, Tensor]] = field(default_factory=list)
     placements: list[Placement] = field(default_factory=list)
     watched: list[tuple[Tensor, Any]] = field(default_factory=list)
-    watched_gradients: list[tuple[Tensor, Any]] = field(default_factory=list)
+    tracked_gradients: list[tuple[Tensor, Any]] = field(default_factory=list)
     names: dict[str, Tensor] = field(default_factory=dict)
     shared: Placement | None = None
     copies: dict[str, tuple[Tensor, Value]] = field(default_factory=dict)

@@ -188,7 +188,7 @@ class JobGraph(Graph):
             results.append(self._flattened(tree))
         self._write_back(runs)
         watched = [blob for run in runs for blob, _ in run.watched]
-        gradients = [blob for run in runs for blob, _ in run.watched_gradients]
+        gradients = [blob for run in runs for blob, _ in run.tracked_gradients]
         for blob in gradients:
             blob.retain_grad()
         losses = {id(loss): loss for run in runs for _, loss in run.minimize_calls}
@@ -200,7 +200,7 @@ class JobGraph(Graph):
         self.result_names = [names.get(id(blob)) for blob in results[0]]
         self._handlers = [
             *(handler for run in runs for _, handler in run.watched),
-            *(handler for run in runs for _, handler in run.watched_gradients),
+            *(handler for run in runs for _, handler in run.tracked_gradients),
         ]
         return [*itertools.chain(*results), *watched, *(blob.grad for blob in gradients)]
 

@@ -67,7 +67,7 @@ def watch_diff(blob_watched: Tensor, handler_or_prompt: Handler = None) -> None:
     run = current_run("flow.watch_diff()")
     if not run.is_training:
         raise RuntimeError(f"job `{run.job_name}` does not train; its blobs have no gradients")
-    run.watched_gradients.append((blob_watched, _handler(handler_or_prompt)))
+    run.tracked_gradients.append((blob_watched, _handler(handler_or_prompt)))
 
 
 def _handler(handler_or_prompt: Handler) -> Callable[[np.ndarray], Any]:

@@ -34,11 +34,11 @@ class _BuildClass:
         return _build_class
 
 
-_watched: Any = _BuildClass()
+_tracked: Any = _BuildClass()
 
 
 def watch_class_statements(watched: bool) -> None:
     """Watch class statements from now on, or no longer; not if somebody else does."""
-    before, after = (_build_class, _watched) if watched else (_watched, _build_class)
+    before, after = (_build_class, _tracked) if watched else (_tracked, _build_class)
     if builtins.__build_class__ is before:
         builtins.__build_class__ = after

@@ -125,8 +125,8 @@ class ModuleWrapper(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         # A function keeps its name when the module that PyTorch defines it in is imported.
-        is_unchanged = isinstance(value, ModuleWrapper) and callable(vars(self).get(name))
-        if not (is_unchanged or isinstance(value, Placeholder)):
+        is_same = isinstance(value, ModuleWrapper) and callable(vars(self).get(name))
+        if not (is_same or isinstance(value, Placeholder)):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
-from oneflow.base.change_count import CountedDict
+from oneflow.base.change_count import VersionDict
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import Node
 from oneflow.program.value import Value
@@ -60,7 +60,7 @@ class RemovableHandle:
         self.remove()
 
 
-class Hooks(CountedDict):
+class Hooks(VersionDict):
     """Hooks of one kind by identifier, in the order they are called.
 
     A dict that can be held weakly.

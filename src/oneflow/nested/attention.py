@@ -8,7 +8,7 @@ from typing import Any
 from oneflow.functional.creation.factory_functions import arange
 from oneflow.functional.creation.from_data import tensor as make_tensor
 from oneflow.functional.nn.attention import scaled_dot_product_attention as attention_of_one_size
-from oneflow.nested.operators import refuse
+from oneflow.nested.operators import unsupported
 from oneflow.nested.padding import to_padded_tensor, unpadded
 from oneflow.nested.tensor import NestedTensor, nested
 from oneflow.tensor.tensor import Tensor
@@ -30,9 +30,9 @@ def scaled_dot_product_attention(
         RuntimeError: not all operands are nested, or a mask is given.
     """
     if not all(isinstance(operand, NestedTensor) for operand in (query, key, value)):
-        raise refuse(function.__name__, "query, key and value must all be nested")
+        raise unsupported(function.__name__, "query, key and value must all be nested")
     if attn_mask is not None:
-        raise refuse(function.__name__, "`attn_mask` must be None")
+        raise unsupported(function.__name__, "`attn_mask` must be None")
     mask = _mask(query, key, is_causal)
     queries, keys, values = (to_padded_tensor(operand, 0.0) for operand in (query, key, value))
     result = attention_of_one_size(queries, keys, values, mask, dropout_p, **options)

@@ -238,8 +238,8 @@ def masked_select(tensor: Tensor, mask: Tensor) -> NestedTensor:
         >>> [part.tolist() for part in parts.unbind()]
         [[0, 2], [4]]
     """
-    whole = mask.expand(tensor.shape)
-    counts = whole.reshape(-1, math.prod(whole.shape[-1:])).sum(-1).tolist()
+    full_mask = mask.expand(tensor.shape)
+    counts = full_mask.reshape(-1, math.prod(full_mask.shape[-1:])).sum(-1).tolist()
     shapes = tuple((count,) for count in counts)
-    selected = tensor.masked_select(whole)
+    selected = tensor.masked_select(full_mask)
     return nested(Parts(selected, shapes, Layout.jagged, RaggedSize(), 1))

@@ -83,12 +83,12 @@ def call(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
         NestedOperandError: it takes none, or `out=` is given.
     """
     if kwargs.get("out") is not None:
-        raise operators.refuse(name, "`out` must be None")
+        raise operators.unsupported(name, "`out` must be None")
     kwargs.pop("out", None)
     inplace = kwargs.pop("inplace", False)
     compute = NESTED_FUNCTIONS.get(name)
     if compute is None:
-        raise operators.refuse(
+        raise operators.unsupported(
             name,
             "it takes none; `unbind()` gives the components, `to_padded_tensor(0.0)` a"
             " tensor of one size",
@@ -124,7 +124,9 @@ def _in_place(name: str) -> Callable[..., Any]:
     def method(self: NestedTensor, *args: Any, **kwargs: Any) -> NestedTensor:
         for other in (*args, *kwargs.values()):
             if isinstance(other, Tensor) and other.ndim and not _is_like(other, self):
-                raise operators.refuse(f"{name}_", "tensors must be nested and of equal shapes")
+                raise operators.unsupported(
+                    f"{name}_", "tensors must be nested and of equal shapes"
+                )
         arguments, named = _values(args, kwargs)
         getattr(self._parts.values, f"{name}_")(*arguments, **named)
         return self

@@ -35,7 +35,7 @@ _INDEX_FUNCTIONS: dict[str, Callable[..., np.ndarray]] = {
 }
 
 
-def refuse(name: str, reason: str) -> NestedOperandError:
+def unsupported(name: str, reason: str) -> NestedOperandError:
     """The error of a function that nested tensors have, but not so."""
     return NestedOperandError(f"`{name}` of nested tensors: {reason}")
 
@@ -157,14 +157,14 @@ def gathered(name: str, results: Sequence[Any], like: Parts, ragged_dim: int | N
         RuntimeError: the function gave more results for one component than for another.
     """
     if not results:
-        raise refuse(name, "there must be components, got none")
+        raise unsupported(name, "there must be components, got none")
     if ragged_dim == 0 and like.layout is Layout.jagged:
         return _stacked(results)
     if isinstance(results[0], Tensor):
         return join(results, like, ragged_dim)
     counts = [len(tensors) for tensors in results]
     if len(set(counts)) > 1:
-        raise refuse(name, f"components must give as many tensors, got {counts}")
+        raise unsupported(name, f"components must give as many tensors, got {counts}")
     joined = [gathered(name, tensors, like, ragged_dim) for tensors in zip(*results, strict=True)]
     kind: Any = type(results[0])
     return kind(*joined) if hasattr(kind, "_fields") else kind(joined)
@@ -176,7 +176,7 @@ def _shifted(name: str, dims: Any, ndim: int) -> Any:
         return tuple(_shifted(name, dim, ndim) for dim in dims)
     dim = wrap_dim(dims, ndim)
     if dim == 0:
-        raise refuse(name, "it does not go along dimension 0, that of components")
+        raise unsupported(name, "it does not go along dimension 0, that of components")
     return dim - 1
 
 
@@ -213,9 +213,9 @@ def _check_dimensions(name: str, arguments: dict[str, Any]) -> None:
     """Refuse what goes across components by default, and permutations given as two dimensions."""
     key = {"roll": "dims", "squeeze": "dim"}.get(name)
     if key is not None and arguments[key] is None:
-        raise refuse(name, f"`{key}` must be given, all dimensions include that of components")
+        raise unsupported(name, f"`{key}` must be given, all dimensions include that of components")
     if name in _TRANSPOSES and arguments["dim1"] is None:
-        raise refuse(name, f"`dim0` and `dim1` must be numbers, got {arguments['dim0']}")
+        raise unsupported(name, f"`dim0` and `dim1` must be numbers, got {arguments['dim0']}")
 
 
 def _along_components(
@@ -237,7 +237,7 @@ def _along_components(
 def _without_components(order: Sequence[int]) -> tuple[int, ...]:
     dims = [wrap_dim(dim, len(order)) for dim in order]
     if dims[:1] != [0]:
-        raise refuse("permute", f"dimension 0, that of components, stays, got {tuple(order)}")
+        raise unsupported("permute", f"dimension 0, that of components, stays, got {tuple(order)}")
     return tuple(dim - 1 for dim in dims[1:])
 
 
@@ -253,7 +253,7 @@ def _moved(name: str, parts: Parts, arguments: dict[str, Any]) -> int:
     if name == "squeeze":
         dims = arguments["dim"] if isinstance(arguments["dim"], tuple) else (arguments["dim"],)
         if place in dims and parts.layout is Layout.jagged:
-            raise refuse(name, f"`dim` must not be {place + 1}, in which components differ")
+            raise unsupported(name, f"`dim` must not be {place + 1}, in which components differ")
         return 1 + place - sum(dim < place and shape[dim] == 1 for dim in dims)
     if name == "unflatten":
         dim, sizes = arguments["dim"], tuple(arguments["sizes"])
@@ -278,7 +278,7 @@ def reduction(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     dims = arguments.pop("dim", None)
     if dims is None or dims == ():
         if arguments.get("keepdim"):
-            raise refuse(function.__name__, "`keepdim` must be False where all are reduced")
+            raise unsupported(function.__name__, "`keepdim` must be False where all are reduced")
         return function(input._parts.values, **arguments)
     dims_tuple = tuple(dims) if isinstance(dims, Sequence) else (dims,)
     wrapped = {wrap_dim(dim, input.ndim) for dim in dims_tuple}
@@ -328,7 +328,7 @@ def norm_of_rows(
 
 def _with_rows(function: Callable[..., Any], input: Any, row_dims: int) -> NestedTensor:
     if not isinstance(input, NestedTensor) or len(input._parts.regular()) < row_dims:
-        raise refuse(
+        raise unsupported(
             function.__name__, f"components must agree in the last {row_dims} dimension(s)"
         )
     return input
@@ -382,7 +382,7 @@ def cat(function: Callable[..., Any], tensors: Sequence[Any], dim: int = 0) -> A
         RuntimeError: not all are nested.
     """
     if not all(isinstance(x, NestedTensor) for x in tensors):
-        raise refuse("cat", "all tensors must be nested")
+        raise unsupported("cat", "all tensors must be nested")
     first = tensors[0]
     _check_same_shapes(tensors if wrap_dim(dim, first.ndim) else tensors[:1])
     parts = [x._parts.components() for x in tensors]
@@ -442,7 +442,9 @@ def get_item(input: NestedTensor, index: Any) -> Any:
         part = components[first]
         return part[rest] if rest else part
     if not isinstance(first, slice):
-        raise refuse("index", f"dimension 0 takes a number or a slice, got {type(first).__name__}")
+        raise unsupported(
+            "index", f"dimension 0 takes a number or a slice, got {type(first).__name__}"
+        )
     selected = components[first]
     if not rest:
         return join(selected, input._parts)
@@ -457,7 +459,7 @@ def _indexed(parts: Parts, index: Sequence[Any]) -> int:
     dim = result_dim = 0
     for entry in index:
         if (entry is not None and not isinstance(entry, (int, slice))) or isinstance(entry, bool):
-            raise refuse(
+            raise unsupported(
                 "index",
                 f"jagged ones take numbers, slices and None, got {type(entry).__name__}",
             )

@@ -79,8 +79,8 @@ def to_padded_tensor(
     where = places(parts, sizes, len(row))
     grid = sizes[: len(sizes) - len(row)]
     shape = (len(parts.shapes) * math.prod(grid), *row)
-    whole = full(shape, padding, dtype=input.dtype, device=input.device)
-    filled = whole.index_copy(0, where, parts.values.view(where.shape[0], *row))
+    batch = full(shape, padding, dtype=input.dtype, device=input.device)
+    filled = batch.index_copy(0, where, parts.values.view(where.shape[0], *row))
     return filled.reshape(len(parts.shapes), *sizes)
 
 

@@ -324,7 +324,7 @@ def saved_parameters(
 
 
 @contextlib.contextmanager
-def unchanged_by_failures(optimizer: Any) -> Iterator[None]:
+def restore_on_failure(optimizer: Any) -> Iterator[None]:
     """Give an optimizer its groups and state of before again if what runs inside raises."""
     state, groups = optimizer.state, optimizer.param_groups
     options = [dict(group) for group in groups]

@@ -36,9 +36,9 @@ from oneflow.optim.groups import (
     check_clipping,
     copied_state,
     loaded_options,
+    restore_on_failure,
     saved_parameters,
     states_of_parameters,
-    unchanged_by_failures,
     with_scaled_lr,
 )
 from oneflow.optim.hooks import OptimizerHooks, complete_step
@@ -68,8 +68,8 @@ def accept_common_keywords(init: F) -> F:
     PyTorch's `foreach`, `fused`, `capturable` and OneFlow's `contiguous_params` are taken without
     effect; gradients go through the steps of an optimizer that is `differentiable`.
     """
-    own_names = parameters_of(init).names
-    defaults = {name: value for name, value in _COMMON_OPTIONS.items() if name not in own_names}
+    init_names = parameters_of(init).names
+    defaults = {name: value for name, value in _COMMON_OPTIONS.items() if name not in init_names}
 
     @functools.wraps(init)
     def accept(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -77,7 +77,7 @@ def accept_common_keywords(init: F) -> F:
             if args or "params" in kwargs:
                 raise TypeError("`params` and `parameters` mean the same; give one of them")
             kwargs["params"] = kwargs.pop("parameters")
-        if "contiguous_params" not in own_names:
+        if "contiguous_params" not in init_names:
             kwargs.pop("contiguous_params", None)
         options = {name: kwargs.pop(name) for name in defaults.keys() & kwargs.keys()}
         if options.get("differentiable"):
@@ -138,7 +138,7 @@ class Optimizer(GraphSchedule, OptimizerHooks, UpdateForm, KeywordSuggestion):
     _counts: ClassVar[dict[str, float]] = {"step": 0}
     # Loaded counts become Python numbers; classes of users may keep them as tensors.
     _has_number_counts: ClassVar[bool] = False
-    _has_own_dtypes: ClassVar[bool] = False  # loaded states keep theirs, not the parameters'
+    _preserves_dtypes: ClassVar[bool] = False  # loaded states keep theirs, not the parameters'
     _is_formula: ClassVar[bool] = True  # the numbers of later steps are no code of users
 
     @keyword_aliases(params="parameters", defaults="options")
@@ -440,7 +440,7 @@ class Optimizer(GraphSchedule, OptimizerHooks, UpdateForm, KeywordSuggestion):
             if owner is not None:
                 values = {n: self._convert_state(n, value, owner) for n, value in values.items()}
             states[key if owner is None else owner] = values
-        with unchanged_by_failures(self):
+        with restore_on_failure(self):
             for group, saved_group in zip(self.param_groups, saved, strict=True):
                 group.update(loaded_options(saved_group))
             self.__setstate__({"state": states, "param_groups": self.param_groups})
@@ -464,8 +464,8 @@ class Optimizer(GraphSchedule, OptimizerHooks, UpdateForm, KeywordSuggestion):
         if name in self._counts:
             number_type = type(self._counts[name])
             return number_type(value.item()) if self._has_number_counts else value.clone()
-        has_own_dtype = self._has_own_dtypes or value.dtype.category < Category.FLOAT
-        dtype, spec = (value if has_own_dtype else owner).dtype, unwrap(owner).spec
+        preserves_dtype = self._preserves_dtypes or value.dtype.category < Category.FLOAT
+        dtype, spec = (value if preserves_dtype else owner).dtype, unwrap(owner).spec
         if spec.sbp is None and value.is_local:
             return wrap(value_from_numpy(np.asarray(value.numpy(), dtype.numpy), spec.device))
         device = self._state_sharding(spec) if value.shape == owner.shape else spec.device

@@ -119,8 +119,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         set_cpu_devices(count)
     placement = Placement(chip.type if chip else options.type, list(range(count)), hierarchy)
 
-    def plan_with(texts: Mapping[str, str]) -> Plan:
-        values = {name: _value(text) for name, text in texts.items()}
+    def plan_with(arguments: Mapping[str, str]) -> Plan:
+        values = {name: _value(text) for name, text in arguments.items()}
         return make_plan(make, placement, values, compile=not options.model, chip=chip)
 
     if options.compare or options.search:
@@ -134,7 +134,10 @@ def _write_comparison(
 ) -> None:
     combinations = alternatives(options.options)
     plans = compare(
-        combinations, lambda texts: plan_with(texts).contents, options.tokens, options.price
+        combinations,
+        lambda values: plan_with(values).contents,
+        options.tokens,
+        options.price,
     )
     sys.stdout.write(comparison_text(plans, options.search))
 

@@ -156,17 +156,19 @@ def _parameters(body: dict[str, HloInstruction]) -> dict[int, HloInstruction]:
     return by_number
 
 
-def _read(parameter: HloInstruction | None, body: dict[str, HloInstruction], whole: int) -> int:
+def _read(
+    parameter: HloInstruction | None, body: dict[str, HloInstruction], operand_bytes: int
+) -> int:
     """Bytes that a fusion reads of an operand; only the slices of a sliced one."""
     if parameter is None:
-        return whole
+        return operand_bytes
     users = [user for user in body.values() if parameter.name in user.operands]
     total = 0
     for user in users:
         if user.opcode in _SLICES and user.operands[0] == parameter.name:
             total += user.nbytes
         elif user.opcode != "dynamic-update-slice" or user.operands[0] != parameter.name:
-            return whole
+            return operand_bytes
     return total
 
 

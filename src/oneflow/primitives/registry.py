@@ -57,7 +57,7 @@ class Primitive:
         lowerings: implementation per platform name where the general one is slow.
         traced_lowerings: what is traced in place of a platform's lowering.
         differentiated_lowerings: platforms whose lowering is what a derived gradient is of.
-        refusals: per platform name, what cannot be computed there, see `refuse`.
+        refusals: per platform name, what cannot be computed there, see `unsupported_on`.
         elementwise: every element of the result depends on one element of each operand, broadcast.
         vjp_of: the primitive whose derived gradient this is, if it is one.
         traits: what else generic code needs to know, see `Traits`.
@@ -205,7 +205,7 @@ class Primitive:
 
         return register
 
-    def refuse(self, platform: str, reason: Callable[[tuple], str | None]) -> Primitive:
+    def unsupported_on(self, platform: str, reason: Callable[[tuple], str | None]) -> Primitive:
         """Declare what XLA cannot compute on a platform, so that the call raises an error.
 
         Args:

@@ -207,7 +207,7 @@ class EventList(list[EventAverages]):
             "Attributes": [_attributes_text(row.attributes) for row in rows],
             "Source Location": [row.stack[0] if row.stack else "" for row in rows],
         }
-        columns = {title: texts for title, texts in optional.items() if any(texts)}
+        columns = {title: column for title, column in optional.items() if any(column)}
         head = ["Name", "Self CPU %", "Self CPU", "CPU total", "CPU time avg", "# of Calls"]
         cells = [[*head, *columns]]
         total = self.self_cpu_time_total or 1.0
@@ -216,7 +216,7 @@ class EventList(list[EventAverages]):
             times = row.self_cpu_time_total, row.cpu_time_total, row.cpu_time
             name = row.key[:max_name_column_width]
             plain = [name, share, *map(_time_text, times), str(row.count)]
-            cells.append([*plain, *[texts[number] for texts in columns.values()]])
+            cells.append([*plain, *[column[number] for column in columns.values()]])
         return f"{_aligned(cells)}\nSelf CPU time total: {_time_text(self.self_cpu_time_total)}\n"
 
 

@@ -49,7 +49,7 @@ _LARGE = 2**26
 # Errors that may mean too little memory. XLA says so with these words, NumPy of an array that no
 # address reaches.
 _TOO_LITTLE = (MemoryError, ValueError, jax.errors.JaxRuntimeError)
-_TOO_LITTLE_TEXTS = ("RESOURCE_EXHAUSTED", "array is too big")
+_TOO_LITTLE_MESSAGES = ("RESOURCE_EXHAUSTED", "array is too big")
 # Seconds of a product, by estimate, from which on several cores compute it.
 _SHARED_PRODUCT = 0.004
 
@@ -300,7 +300,7 @@ def _run_operation(operation: Operation, operands: list[Any]) -> Any:
 def is_out_of_memory(error: Exception) -> bool:
     """Return whether an operation raises an error for want of memory."""
     text = str(error)
-    return isinstance(error, MemoryError) or any(words in text for words in _TOO_LITTLE_TEXTS)
+    return isinstance(error, MemoryError) or any(words in text for words in _TOO_LITTLE_MESSAGES)
 
 
 def _evaluate(operation: Operation, operands: list[Any]) -> Any:

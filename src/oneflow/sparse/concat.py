@@ -9,14 +9,14 @@ from oneflow.base.shape import wrap_dim
 from oneflow.functional.creation.factory_functions import zeros
 from oneflow.functional.index.search import nonzero
 from oneflow.functional.shape.concat import cat as cat_dense
-from oneflow.sparse.operators import in_coordinates, refuse, unsqueeze
+from oneflow.sparse.operators import in_coordinates, unsqueeze, unsupported
 from oneflow.sparse.tensor import SparseTensor, of_coordinates
 from oneflow.tensor.tensor import Tensor
 
 
 def _check_sparse(name: str, tensors: Sequence[Any]) -> None:
     if not all(isinstance(tensor, SparseTensor) for tensor in tensors):
-        raise refuse(name, "all must be sparse")
+        raise unsupported(name, "all must be sparse")
 
 
 def cat(tensors: Sequence[Any], dim: int = 0) -> SparseTensor:

@@ -34,7 +34,7 @@ from oneflow.tensor.tensor import Tensor
 _TRANSPOSED = {Layout.sparse_csr: Layout.sparse_csc, Layout.sparse_csc: Layout.sparse_csr}
 
 
-def refuse(name: str, reason: str) -> SparseOperandError:
+def unsupported(name: str, reason: str) -> SparseOperandError:
     """The error of an operator that a sparse tensor has, but not so."""
     return SparseOperandError(f"`{name}` of sparse tensors: {reason}")
 
@@ -65,11 +65,11 @@ def in_coordinates(x: SparseTensor) -> SparseTensor:
 def add(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
     """Add two sparse tensors, or a dense one and a sparse one, which makes a dense one."""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
-        raise refuse("add", "a number would be added to every element; use `to_dense()`")
+        raise unsupported("add", "a number would be added to every element; use `to_dense()`")
     if not isinstance(input, SparseTensor) or not isinstance(other, SparseTensor):
         return to_dense(input) + alpha * to_dense(other)
     if input.shape != other.shape:
-        raise refuse("add", f"shapes must be equal, got {input.shape} and {other.shape}")
+        raise unsupported("add", f"shapes must be equal, got {input.shape} and {other.shape}")
     parts = [in_coordinates(input), in_coordinates(other)]
     index = cat_dense([part._indices() for part in parts], 1)
     scaled = parts[1]._values() if alpha == 1 else parts[1]._values() * alpha
@@ -93,7 +93,7 @@ def mul(input: Any, other: Any) -> Tensor:
         return input.with_values(input._values() * sparse_mask(dense, input)._values())
     a, b = in_coordinates(input).coalesce(), in_coordinates(other).coalesce()
     if a.shape != b.shape:
-        raise refuse("mul", f"shapes must be equal, got {a.shape} and {b.shape}")
+        raise unsupported("mul", f"shapes must be equal, got {a.shape} and {b.shape}")
     if not a._nnz() or not b._nnz():
         return in_layout(a if not a._nnz() else b, input)
     keys, others = flat_index(a._indices(), a.shape), flat_index(b._indices(), b.shape)
@@ -109,16 +109,16 @@ def mul(input: Any, other: Any) -> Tensor:
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """Divide by a number, or by a tensor without dimensions."""
     if not isinstance(input, SparseTensor) or isinstance(other, SparseTensor):
-        raise refuse("div", "only a number or a tensor without dimensions divides one")
+        raise unsupported("div", "only a number or a tensor without dimensions divides one")
     if isinstance(other, Tensor) and other.ndim:
-        raise refuse("div", f"a tensor of shape {tuple(other.shape)} may hold 0 elsewhere")
+        raise unsupported("div", f"a tensor of shape {tuple(other.shape)} may hold 0 elsewhere")
     return on_values(lambda x: x.div(other, rounding_mode=rounding_mode), input)
 
 
 def pow(input: Any, exponent: Any) -> Tensor:
     """Raise to a power that is a positive number."""
     if isinstance(exponent, Tensor) or exponent <= 0:
-        raise refuse("pow", f"the exponent must be a positive number, got {exponent}")
+        raise unsupported("pow", f"the exponent must be a positive number, got {exponent}")
     return on_values(lambda x: x.pow(exponent), input)
 
 
@@ -153,11 +153,11 @@ def norm(
     """
     dims = None if is_sequence(dim) and not dim else dim
     if len(wrap_dims(dims, input.ndim)) < input.ndim:
-        raise refuse("norm", f"`dim` must be all dimensions, got {dim}")
+        raise unsupported("norm", f"`dim` must be all dimensions, got {dim}")
     if keepdim or dtype is not None:
-        raise refuse("norm", "`keepdim` must be False, and `dtype` None")
+        raise unsupported("norm", "`keepdim` must be False, and `dtype` None")
     if isinstance(p, str) and p != "fro":
-        raise refuse("norm", f"`p` must be 'fro' or a number, got {p!r}")
+        raise unsupported("norm", f"`p` must be 'fro' or a number, got {p!r}")
     coalesced = input.coalesce() if input.is_sparse else input
     return coalesced._values().flatten().norm(2 if p in ("fro", None) else p)
 
@@ -182,7 +182,7 @@ def zeros_like(
         SparseOperandError: the tensor would be global.
     """
     if placement is not None or sbp is not None:
-        raise refuse("zeros_like", "sparse tensors are local")
+        raise unsupported("zeros_like", "sparse tensors are local")
     options = {"dtype": dtype or input.dtype, "device": device or input.device}
     result = without_values(input.layout, input.shape, input.dense_dim(), **options)
     return result.requires_grad_() if requires_grad else result
@@ -231,7 +231,9 @@ def permute(input: SparseTensor, *dims: Any) -> SparseTensor:
     order = list(wrap_dims(order, input.ndim))
     count = input.sparse_dim()
     if sorted(order[:count]) != list(range(count)) or order[count:] != [*range(count, input.ndim)]:
-        raise refuse("permute", f"dimensions of values stay where they are, got {tuple(order)}")
+        raise unsupported(
+            "permute", f"dimensions of values stay where they are, got {tuple(order)}"
+        )
     size = Size(input.shape[dim] for dim in order)
     if input.layout in _TRANSPOSED:
         layout = _TRANSPOSED[input.layout] if order[0] else input.layout
@@ -259,7 +261,7 @@ def unsqueeze(input: SparseTensor, dim: int) -> SparseTensor:
 def check_coordinates(name: str, x: SparseTensor) -> None:
     """Refuse a tensor whose positions are compressed."""
     if not x.is_sparse:
-        raise refuse(name, f"layout {x.layout} has none; `to_sparse()` gives coordinates")
+        raise unsupported(name, f"layout {x.layout} has none; `to_sparse()` gives coordinates")
 
 
 def select(input: SparseTensor, dim: int, index: int) -> Tensor:
@@ -289,7 +291,7 @@ def get_item(input: SparseTensor, place: Any) -> Tensor:
     result: Any = input
     for index in place if isinstance(place, tuple) else (place,):
         if not isinstance(index, int) or isinstance(index, bool):
-            raise refuse("indexing", f"only by numbers, got {index!r}; use `index_select`")
+            raise unsupported("indexing", f"only by numbers, got {index!r}; use `index_select`")
         result = result.select(0, index)
     return result
 
@@ -351,7 +353,7 @@ def sum(
         (5.0, [3.0, 2.0])
     """
     if keepdim:
-        raise refuse("sum", "`keepdim` must be False")
+        raise unsupported("sum", "`keepdim` must be False")
     coordinate_form = in_coordinates(input)
     values, count = coordinate_form._values(), coordinate_form.sparse_dim()
     values = values if dtype is None else values.to(dtype)

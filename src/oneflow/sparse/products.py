@@ -10,7 +10,7 @@ from oneflow.functional.index.gather import index_select
 from oneflow.functional.index.search import unique
 from oneflow.functional.shape.concat import cat, stack
 from oneflow.sparse.layouts import written
-from oneflow.sparse.operators import check_coordinates, in_layout, joined, refuse, t
+from oneflow.sparse.operators import check_coordinates, in_layout, joined, t, unsupported
 from oneflow.sparse.tensor import (
     SparseTensor,
     added_at,
@@ -56,7 +56,7 @@ def mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Tensor:
         raise ValueError(f"`reduce` must be one of {list(_REDUCTIONS)}, got {reduce!r}")
     both = isinstance(mat1, SparseTensor), isinstance(mat2, SparseTensor)
     if both != (True, False) and _REDUCTIONS[reduce] != "sum":
-        raise refuse("mm", f"`reduce` {reduce!r} needs a sparse matrix, then a dense one")
+        raise unsupported("mm", f"`reduce` {reduce!r} needs a sparse matrix, then a dense one")
     if both == (True, True):
         return _sparse_product(mat1, mat2)
     if both == (False, True):
@@ -66,7 +66,7 @@ def mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Tensor:
 
 def _check_values(x: SparseTensor) -> None:
     if x.dense_dim():
-        raise refuse("mm", f"values must be numbers, got {x.dense_dim()} dense dimensions")
+        raise unsupported("mm", f"values must be numbers, got {x.dense_dim()} dense dimensions")
 
 
 def _dense_product(x: SparseTensor, dense: Tensor, reduce: str = "sum") -> Tensor:
@@ -105,7 +105,7 @@ def _sparse_product(x: SparseTensor, y: SparseTensor) -> SparseTensor:
 def _check_operands(name: str, mat1: Any, mat2: Any) -> None:
     """Refuse what is no product of a matrix in coordinates and a dense one."""
     if not isinstance(mat1, SparseTensor) or isinstance(mat2, SparseTensor):
-        raise refuse(name, "the first matrix must be sparse, the second one dense")
+        raise unsupported(name, "the first matrix must be sparse, the second one dense")
     check_coordinates(name, mat1)
     if mat1.dtype is not mat2.dtype:
         raise RuntimeError(f"`{name}`: dtypes must be equal, got {mat1.dtype} and {mat2.dtype}")
@@ -183,7 +183,7 @@ def sspaddmm(
         [[0.0, 8.0], [0.0, 0.0]]
     """
     if not isinstance(input, SparseTensor):
-        raise refuse("sspaddmm", "`input` must be sparse")
+        raise unsupported("sspaddmm", "`input` must be sparse")
     check_coordinates("sspaddmm", input)
     product = hspmm(mat1, mat2)
     if input.shape != product.shape or input.dense_dim():
@@ -243,7 +243,7 @@ def mv(input: Any, vec: Any) -> Tensor:
 def bmm(input: Any, mat2: Any) -> Tensor:
     """Multiply a batch of sparse matrices by one of dense ones."""
     if not isinstance(input, SparseTensor) or isinstance(mat2, SparseTensor):
-        raise refuse("bmm", "the first batch must be sparse, the second one dense")
+        raise unsupported("bmm", "the first batch must be sparse, the second one dense")
     if input.ndim != 3 or mat2.ndim != 3 or input.shape[::2] != mat2.shape[:2]:
         raise RuntimeError(
             f"`bmm`: shapes must fit, got {tuple(input.shape)} and {tuple(mat2.shape)}"

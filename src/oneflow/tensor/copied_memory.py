@@ -65,7 +65,7 @@ def is_shared(tensor: Tensor) -> bool:
     family = tensor._family
     if family is None or unwrap(tensor).spec.sbp is not None or has_negated_elements(tensor):
         return False
-    return bool(tensor._chain or family.root_views()) or not is_alone(tensor)
+    return bool(tensor._chain or family.root_views()) or not is_exclusive(tensor)
 
 
 class Pointer:
@@ -77,14 +77,14 @@ class Pointer:
         self.target = target
 
 
-def is_alone(tensor: Tensor) -> bool:
+def is_exclusive(tensor: Tensor) -> bool:
     """Return whether nobody else has the memory of a tensor, nor its history."""
     family = tensor._family
     return getrefcount(family) == _OF_FAMILY and getrefcount(family.storage) == _OF_STORAGE
 
 
 def _references(owner: Any) -> tuple[int, int]:
-    """The counts that `is_alone` finds for a family and a storage of one tensor alone."""
+    """The counts that `is_exclusive` finds for a family and a storage of one tensor alone."""
     family = owner.target
     return getrefcount(family), getrefcount(family.target)
 

@@ -30,7 +30,7 @@ def base_of(tensor: Tensor) -> Tensor | None:
         root = family.storage.value.alias()
         base = wrap(root)
         family.base = ref(base)
-        family = _whole_family(family, root)
+        family = _storage_family(family, root)
         family.storage.track(root)
     else:
         base = wrap(family.current())
@@ -39,7 +39,7 @@ def base_of(tensor: Tensor) -> Tensor | None:
     return base
 
 
-def _whole_family(family: Family, root: Value) -> Family:
+def _storage_family(family: Family, root: Value) -> Family:
     """The family of the whole storage of a part without history; writes count for both."""
     return Family(family.storage, root, family.base, family.writes, (), family.uncounted)
 
@@ -65,7 +65,7 @@ def join_storage(tensor: Tensor, view_call: ViewCall) -> Tensor:
         if is_recorded:
             # The part has a history, the rest of the storage has none.
             root = scatter_back(root, family.root_views(), family.current())
-        family = _whole_family(family, root)
+        family = _storage_family(family, root)
         family.refusal = _PART_PRIMITIVES if is_recorded else ""
     base = wrap(family.current())
     base._family, base._chain, base._seen = family, NO_VIEWS, family.storage.version

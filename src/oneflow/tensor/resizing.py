@@ -12,7 +12,7 @@ from oneflow.primitives.strides import row_major
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
 from oneflow.tensor.call import wrap
-from oneflow.tensor.copied_memory import is_alone
+from oneflow.tensor.copied_memory import is_exclusive
 from oneflow.tensor.memory_views import join_storage
 from oneflow.tensor.strides import is_view, storage_offset_of
 from oneflow.tensor.tensor import Tensor
@@ -46,7 +46,7 @@ def with_elements(tensor: Tensor, count: int) -> bool:
     """
     if count <= available_elements(tensor):
         return True
-    if not is_view(tensor) and is_alone(tensor):
+    if not is_view(tensor) and is_exclusive(tensor):
         return False
     resize_to(tensor, count)
     return True

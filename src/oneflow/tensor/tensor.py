@@ -30,7 +30,7 @@ from oneflow.differentiation.hooks import (
     move_retained_gradient,
 )
 from oneflow.differentiation.node import AccumulateGrad, Node
-from oneflow.differentiation.node_names import shown
+from oneflow.differentiation.node_names import public_node
 from oneflow.dispatch.global_call import converted
 from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.elementwise import add
@@ -272,7 +272,7 @@ class Tensor(WithState):
     @property
     def grad_fn(self) -> Node | None:
         """The autograd node that produced this tensor; None for leaves."""
-        return None if self.is_leaf else shown(unwrap(self).node)
+        return None if self.is_leaf else public_node(unwrap(self).node)
 
     @property
     def grad(self) -> Tensor | None:

@@ -152,7 +152,7 @@ class Graph:
         read = dict.fromkeys(name for node in nodes for name in node.input if name)
         shapes, types = output_shapes or {}, dtypes or {}
 
-        def declared(name: str) -> onnx.ValueInfoProto:
+        def defined(name: str) -> onnx.ValueInfoProto:
             kind = types.get(name, onnx.TensorProto.FLOAT)
             return helper.make_tensor_value_info(name, kind, shapes.get(name))
 
@@ -160,14 +160,14 @@ class Graph:
         proto = helper.make_graph(
             list(nodes),
             "graph",
-            [declared(name) for name in read if name not in {*computed, *weights}],
-            [declared(name) for name in computed if name not in read],
+            [defined(name) for name in read if name not in {*computed, *weights}],
+            [defined(name) for name in computed if name not in read],
             [
                 helper.make_tensor(name, onnx_type(array.dtype), array.shape, array.tobytes(), True)
                 for name, array in weights.items()
                 if name in read
             ],
-            value_info=[declared(name) for name in computed if name in read and name in shapes],
+            value_info=[defined(name) for name in computed if name in read and name in shapes],
         )
         domains = {opset.domain: opset.version for opset in extra_opset or ()}
         version = opset or onnx.defs.onnx_opset_version()

@@ -17,10 +17,10 @@ class ModelInputs:
     """The inputs of a model.
 
     Attributes:
-        declared: the inputs that are no initializers, in order.
+        defined: the inputs that are no initializers, in order.
     """
 
-    declared: tuple[onnx.ValueInfoProto, ...]
+    defined: tuple[onnx.ValueInfoProto, ...]
 
     @classmethod
     def of(cls, model: onnx.ModelProto, prepared: PreparedGraph) -> ModelInputs:
@@ -32,7 +32,7 @@ class ModelInputs:
     @property
     def names(self) -> list[str]:
         """Their names, in order."""
-        return [value.name for value in self.declared]
+        return [value.name for value in self.defined]
 
     def bind(self, *args: Value, **kwargs: Value) -> dict[str, Value]:
         """Return values by name.
@@ -50,10 +50,10 @@ class ModelInputs:
         if twice := sorted(kwargs.keys() & bound.keys()):
             raise TypeError(f"inputs given twice: {twice}")
         bound.update(kwargs)
-        optional = {i.name for i in self.declared if i.type.WhichOneof("value") == "optional_type"}
+        optional = {i.name for i in self.defined if i.type.WhichOneof("value") == "optional_type"}
         if missing := [name for name in names if name not in bound and name not in optional]:
             raise TypeError(f"missing inputs {missing}; the model's inputs are {names}")
-        for info in self.declared:
+        for info in self.defined:
             value = bound.setdefault(info.name, None)
             if isinstance(value, Tensor | np.ndarray) and info.type.HasField("tensor_type"):
                 _check_input(info, value)

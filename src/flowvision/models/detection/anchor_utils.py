@@ -107,19 +107,19 @@ class DefaultBoxGenerator(nn.Module):
         self.steps = steps
         self.clip = clip
         self.scales = list(scales)
-        self._sides = [
-            _default_sides(scale, next_scale, ratios, clip)
+        self._box_sizes = [
+            _default_sizes(scale, next_scale, ratios, clip)
             for scale, next_scale, ratios in zip(scales, scales[1:], aspect_ratios, strict=False)
         ]
 
     def num_anchors_per_location(self) -> list[int]:
         """Return for each feature map how many boxes an element has."""
-        return [len(sides) for sides in self._sides]
+        return [len(sides) for sides in self._box_sizes]
 
     def forward(self, image_list: ImageList, feature_maps: Sequence[Tensor]) -> list[Tensor]:
         height, width = image_list.tensors.shape[-2:]
         boxes = []
-        for level, (sides, feature) in enumerate(zip(self._sides, feature_maps, strict=True)):
+        for level, (sides, feature) in enumerate(zip(self._box_sizes, feature_maps, strict=True)):
             rows, columns = feature.shape[-2:]
             step = None if self.steps is None else self.steps[level]
             shifts = _grid(
@@ -157,7 +157,7 @@ def _cell_anchors(sizes: Sequence[int], aspect_ratios: Sequence[float]) -> np.nd
     return (np.stack([-width, -height, width, height], 1) / 2).round()
 
 
-def _default_sides(
+def _default_sizes(
     scale: float, next_scale: float, aspect_ratios: Sequence[int], clip: bool
 ) -> np.ndarray:
     """Return widths and heights of the default boxes of a feature map: [boxes, 2]."""

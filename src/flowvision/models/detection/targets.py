@@ -44,13 +44,13 @@ def pad_targets(targets: Sequence[Target], length: int) -> list[dict[str, Tensor
                 f"target {number} has {len(boxes)} objects, more than the `length` {length}"
             )
         pixel = flow.tensor([0, 0, 1, 1], dtype=boxes.dtype, device=boxes.device)
-        own = {
+        sample = {
             "boxes": flow.cat([boxes, pixel.expand(missing, 4)]),
             "labels": F.pad(labels, (0, missing), value=PADDING),
         }
         if "masks" in target:
-            own["masks"] = F.pad(target["masks"], (0, 0, 0, 0, 0, missing))
-        padded.append(own)
+            sample["masks"] = F.pad(target["masks"], (0, 0, 0, 0, 0, missing))
+        padded.append(sample)
     return padded
 
 

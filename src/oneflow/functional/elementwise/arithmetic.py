@@ -79,9 +79,9 @@ def require_same_operands(name: str, operands: Iterable[Any]) -> None:
     tensors = [operand for operand in operands if isinstance(operand, Tensor)]
     kinds = {(tuple(tensor.shape), tensor.dtype) for tensor in tensors}
     if len(kinds) > 1:
-        texts = ", ".join(f"{tensor.dtype!r} of shape {list(tensor.shape)}" for tensor in tensors)
+        specs = ", ".join(f"{tensor.dtype!r} of shape {list(tensor.shape)}" for tensor in tensors)
         raise RuntimeError(
-            f"{name}(): several tensors must have one shape and one dtype, got {texts}; add two at "
+            f"{name}(): several tensors must have one shape and one dtype, got {specs}; add two at "
             "a time, which broadcasts"
         )
 

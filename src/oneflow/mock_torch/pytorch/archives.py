@@ -145,20 +145,22 @@ def opened(name_or_file: NameOrFile) -> Iterator[IO[bytes]]:
 def names_in(pickled: bytes) -> set[tuple[str, str]]:
     """Return the modules and names of classes and functions that a pickle names."""
     names: set[tuple[str, str]] = set()
-    texts: list[Any] = []
+    operands: list[Any] = []
     memo: dict[int, Any] = {}
     for opcode, argument, _ in pickletools.genops(pickled):
         if opcode.name in ("GLOBAL", "INST"):
             module, _, name = str(argument).partition(" ")
             names.add((module, name))
         elif opcode.name == "STACK_GLOBAL":
-            names.add((texts[-2], texts[-1]))
+            names.add((operands[-2], operands[-1]))
         elif "UNICODE" in opcode.name:
-            texts.append(argument)
+            operands.append(argument)
         elif opcode.name.endswith("GET"):
-            texts.append(memo.get(int(argument or 0)))
+            operands.append(memo.get(int(argument or 0)))
         elif opcode.name.endswith("PUT") or opcode.name == "MEMOIZE":
-            memo[len(memo) if argument is None else int(argument)] = texts[-1] if texts else None
+            memo[len(memo) if argument is None else int(argument)] = (
+                operands[-1] if operands else None
+            )
     return names
 
 

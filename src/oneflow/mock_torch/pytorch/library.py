@@ -28,7 +28,7 @@ def _operator(name: str) -> CustomOpDef:
     return OPERATORS.setdefault(name, CustomOpDef(name))
 
 
-def _declared(name: str, schema: str | None) -> CustomOpDef:
+def _defined(name: str, schema: str | None) -> CustomOpDef:
     """A new operator, in place of another one of its name."""
     OPERATORS.pop(name, None)
     operator = _operator(name)
@@ -80,7 +80,7 @@ def custom_op(
         return lambda function: custom_op(
             name, function, mutates_args=mutates_args, device_types=device_types, schema=schema
         )
-    operator = _declared(name, schema)
+    operator = _defined(name, schema)
     operator.function = function_of(operator, None, None)
     operator.mutates = [mutates_args] if isinstance(mutates_args, str) else list(mutates_args)
     operator.register_kernel(device_types, fn)
@@ -89,7 +89,7 @@ def custom_op(
 
 def define(qualname: str, schema: str | None = None, **options: Any) -> None:
     """Declare an operator by its parameters, such as ``"(Tensor x) -> Tensor"``; kernels follow."""
-    _declared(qualname, schema)
+    _defined(qualname, schema)
 
 
 def impl(qualname: str, types: Any, func: Kernel | None = None, **options: Any) -> Any:
@@ -177,7 +177,7 @@ class Library:
     def define(self, schema: str, *args: Any, **options: Any) -> str:
         """Declare an operator by its schema, and return its name."""
         name = schema.partition("(")[0].strip()
-        _declared(f"{self.ns}::{name}", schema)
+        _defined(f"{self.ns}::{name}", schema)
         return name
 
     def impl(self, op_name: Any, fn: Kernel, dispatch_key: str = "", **options: Any) -> None:

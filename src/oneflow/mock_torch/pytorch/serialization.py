@@ -13,7 +13,7 @@ from typing import IO, Any
 import oneflow as flow
 from oneflow.checkpoint import torch_writer
 from oneflow.checkpoint.numpy_pickle import Budget
-from oneflow.checkpoint.pickle_reader import reading_texts
+from oneflow.checkpoint.pickle_reader import string_options
 from oneflow.checkpoint.pickled_objects import SAFE_GLOBALS
 from oneflow.checkpoint.serialization import PROGRAM_STORE
 from oneflow.checkpoint.torch_builder import TorchBuilder
@@ -151,7 +151,7 @@ def load(
     trusted = weights_only is False or (weights_only is None and pickle_module is not None)
     if callable(map_location) and not isinstance(map_location, flow.device):
         map_location = _of_saved_device(map_location)
-    with reading_texts(**{"encoding": "utf-8", **pickle_load_args}):
+    with string_options(**{"encoding": "utf-8", **pickle_load_args}):
         return flow.load(
             f, map_location=map_location, weights_only=not trusted, pickle_module=pickle_module
         )

@@ -85,7 +85,7 @@ class LazyModuleMixin(Module):
                     tensor.materialize(loaded.shape)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
-    def _become(self) -> None:
+    def _materialize(self) -> None:
         """Be an ordinary layer from now on."""
         hooks = self._forward_pre_hooks
         for number in [
@@ -164,8 +164,8 @@ class _LazyModule(LazyModuleMixin):
         for name, value in vars(module).items():
             vars(self).setdefault(name, value)
 
-    def _become(self) -> None:
-        super()._become()
+    def _materialize(self) -> None:
+        super()._materialize()
         for name in ("_arguments", "_size_name"):
             del vars(self)[name]
 
@@ -194,7 +194,7 @@ def _initialize(module: LazyModuleMixin, args: tuple[Any, ...], kwargs: dict[str
     module.initialize_parameters(*args, **kwargs)
     if module.has_uninitialized_params():
         raise RuntimeError(f"{type(module).__name__}.initialize_parameters() must initialize all")
-    module._become()
+    module._materialize()
 
 
 class LazyLinear(_LazyModule):

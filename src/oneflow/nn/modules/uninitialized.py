@@ -40,7 +40,7 @@ _WITHOUT_VALUES = frozenset(
 )
 
 
-def _refuse(function: str) -> NoReturn:
+def _raise_unsupported(function: str) -> NoReturn:
     raise ValueError(
         f"`{function}` cannot take an uninitialized parameter or buffer: the layer gives them "
         "shapes when it is called for the first time, or loads a state dict"
@@ -67,7 +67,7 @@ class _Uninitialized(Tensor):
             ValueError: it is none of the methods of dtypes and devices.
         """
         if func.__name__ not in _WITHOUT_VALUES:
-            _refuse(func.__name__)
+            _raise_unsupported(func.__name__)
         return disabled_torch_function(func, types, args, kwargs)
 
     @property
@@ -88,7 +88,7 @@ class _Uninitialized(Tensor):
         self._raise_uninitialized("values")
 
     def __iter__(self) -> NoReturn:
-        _refuse("__iter__")
+        _raise_unsupported("__iter__")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if id(self) not in memo:

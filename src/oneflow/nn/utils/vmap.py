@@ -135,7 +135,7 @@ class _Batch:
         rows = zip(self._parts[number], self._tensors, self._dims, strict=True)
         return [(part, tensor, dim, number) for part, tensor, dim in rows if dim is not None]
 
-    def whole(self, elements: Sequence[Tensor], dim: int) -> Tensor | None:
+    def stacked_argument(self, elements: Sequence[Tensor], dim: int) -> Tensor | None:
         """The argument whose elements along `dim` these very tensors are; None if there is none."""
         columns = zip(*self._parts, strict=True)
         for tensor, at, parts in zip(self._tensors, self._dims, columns, strict=True):
@@ -274,7 +274,7 @@ def _stacked(tensors: Sequence[Tensor], dim: int | None, batch: _Batch) -> Tenso
         dim = wrap_dim(dim, tensors[0].ndim + 1)
         if tensors[0]._family is None:
             return stack(tensors, dim)
-        stacked = batch.whole(tensors, dim)
+        stacked = batch.stacked_argument(tensors, dim)
         return _view_of_all(tensors, dim) if stacked is None else stacked
     first = tensors[0]
     if any(tensor is not first and not _equal(tensor.numpy(), first.numpy()) for tensor in tensors):

@@ -15,7 +15,7 @@ from oneflow.base.spec import TensorSpec, with_sbp
 from oneflow.primitives.cost.chips import Chip
 from oneflow.primitives.cost.operation_cost import operation_cost, shard_bytes
 from oneflow.primitives.operation import Operation
-from oneflow.primitives.sharding.boxing_path import boxing_path, bytes_sent
+from oneflow.primitives.sharding.boxing_path import boxing_path, transfer_bytes
 from oneflow.primitives.traits import Kind
 
 
@@ -30,7 +30,7 @@ def boxing_seconds(chip: Chip, spec: TensorSpec, source: NdSbp, target: NdSbp) -
     for edge in edges:
         stride = math.prod(hierarchy[edge.axis + 1 :])
         rate = chip.link_rate(hierarchy[edge.axis], stride)
-        seconds += bytes_sent(edge, spec.shape, itemsize, hierarchy) / rate
+        seconds += transfer_bytes(edge, spec.shape, itemsize, hierarchy) / rate
         seconds += shard_bytes(with_sbp(spec, edge.target)) / chip.bandwidth
         seconds += chip.latency if edge.is_collective else 0.0
     return seconds

@@ -269,8 +269,8 @@ class SplashKernel(AttentionKernel):
         )
         if mask is not None and mask.ndim > 1:
             return _with_shared_masks(make(mask), sizes), None
-        sides = (sizes.queries, sizes.keys)
-        seen = splash.CausalMask(sides) if sizes.causal else splash.FullMask(sides)
+        lengths = (sizes.queries, sizes.keys)
+        seen = splash.CausalMask(lengths) if sizes.causal else splash.FullMask(lengths)
         count = sizes.heads * (sizes.batch if mask is None else 1)
         kernel = make(splash.MultiHeadMask([seen] * count))
         if mask is None:
@@ -308,7 +308,7 @@ class SplashKernel(AttentionKernel):
 
 
 def _splash_blocks(sizes: AttentionSizes) -> Any:
-    rows, columns = _block_sides(sizes)
+    rows, columns = _block_lengths(sizes)
     # One kernel for all gradients writes the queries' gradients once for each block of keys.
     is_fused = sizes.keys <= _MAX_FUSED * columns
     return _splash_attention().BlockSizes(
@@ -322,7 +322,7 @@ def _splash_blocks(sizes: AttentionSizes) -> Any:
     )
 
 
-def _block_sides(sizes: AttentionSizes) -> tuple[int, int]:
+def _block_lengths(sizes: AttentionSizes) -> tuple[int, int]:
     """The largest blocks that divide the sides evenly and fit into a core's memory."""
     is_read = sizes.mask is not None and not sizes.mask.is_of_keys
     limit = 512 if is_read else 1024
@@ -335,7 +335,7 @@ def _table_size(sizes: AttentionSizes) -> int:
     if mask is None or mask.is_of_keys:
         return 0
     heads = 1 if mask.batch == 1 else sizes.batch * sizes.heads
-    rows, columns = _block_sides(sizes)
+    rows, columns = _block_lengths(sizes)
     blocks = (sizes.queries // rows, sizes.keys // columns)
     return heads * math.prod(
         -(-count // tile) * tile for count, tile in zip(blocks, _TILE, strict=True)

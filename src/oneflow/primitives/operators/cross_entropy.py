@@ -45,11 +45,11 @@ def _labels(x, target, ignore_index):
     return replaced(labels, lax.bitwise_not(not_ignored), 0), not_ignored
 
 
-def _label_weights(x, labels, is_counted, weight):
+def _label_weights(x, labels, is_valid, weight):
     """``w[t]`` of each sample, 0 for ignored ones."""
     if not weight:
-        return is_counted.astype(x.dtype)
-    return jnp.where(is_counted, jnp.take(weight[0], labels, mode="clip"), 0).astype(x.dtype)
+        return is_valid.astype(x.dtype)
+    return jnp.where(is_valid, jnp.take(weight[0], labels, mode="clip"), 0).astype(x.dtype)
 
 
 def _finite_top(x, dim: int):
@@ -151,11 +151,11 @@ def _is_mean(attributes) -> bool:
 
 
 def _sum_of_label_weights(target, *weight, dtype, ignore_index: int):
-    is_counted = target != ignore_index
+    is_valid = target != ignore_index
     if not weight:
-        return jnp.sum(is_counted, dtype=dtype.numpy)
-    weights = jnp.take(weight[0], jnp.where(is_counted, target, 0), mode="clip")
-    return jnp.sum(jnp.where(is_counted, weights, 0), dtype=dtype.numpy)
+        return jnp.sum(is_valid, dtype=dtype.numpy)
+    weights = jnp.take(weight[0], jnp.where(is_valid, target, 0), mode="clip")
+    return jnp.sum(jnp.where(is_valid, weights, 0), dtype=dtype.numpy)
 
 
 def _label_axes(operation: Operation) -> Axes:

@@ -116,11 +116,11 @@ def _bag_indices(count: int, offsets, include_last: bool):
     return loops.searchsorted(offsets[:bag_count], jnp.arange(count), side="right") - 1, bag_count
 
 
-def _first_largest(rows, is_counted, bag, bag_count: int):
+def _first_largest(rows, is_valid, bag, bag_count: int):
     """The largest kept numbers of each bag, of equal ones the first; 0 of an empty bag."""
     count = rows.shape[0]
-    largest = jax.ops.segment_max(jnp.where(is_counted, rows, -jnp.inf), bag, bag_count)
-    is_largest = is_counted & ((rows == largest[bag]) | jnp.isnan(rows))
+    largest = jax.ops.segment_max(jnp.where(is_valid, rows, -jnp.inf), bag, bag_count)
+    is_largest = is_valid & ((rows == largest[bag]) | jnp.isnan(rows))
     places = jnp.where(is_largest, jnp.arange(count)[:, None], count)
     first = jax.ops.segment_min(places, bag, bag_count)
     values = jnp.take_along_axis(rows, jnp.minimum(first, count - 1), 0, mode="clip")

@@ -67,7 +67,7 @@ def _in_double_precision(in_specs: tuple) -> str | None:
 
 
 for _transform in (fourier, fourier_of_real, fourier_to_real):
-    _transform.refuse("tpu", _in_double_precision)
+    _transform.unsupported_on("tpu", _in_double_precision)
 
 # The least number that the squares of overlapping windows must add up to.
 _MIN_WEIGHT = 1e-11

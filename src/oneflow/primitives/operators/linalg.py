@@ -211,7 +211,7 @@ eigh = primitive(
 eig = primitive("eig", _eig, axes=_MATRICES)
 eigvals = primitive("eigvals", lambda a: _eig(a, vectors=False)[0], axes=_MATRICES)
 for _values in (eig, eigvals):
-    _values.refuse(
+    _values.unsupported_on(
         "tpu",
         lambda in_specs: (
             "XLA has eigenvalues of symmetric matrices alone there (`linalg.eigh`); bring the "

@@ -104,19 +104,19 @@ def _losses_backward(g, x, linear, target, *rest, has_bias: bool, ignore_index: 
     return row_grads.reshape(-1, x.shape[1])[: x.shape[0]], *grads
 
 
-def _whole(operation: Operation, start: int) -> list[Names]:
+def _replicated_names(operation: Operation, start: int) -> list[Names]:
     return [(None,) * spec.ndim for spec in operation.in_specs[start:]]
 
 
 def _axes(operation: Operation) -> Axes:
     """Rows may be split."""
-    inputs = (("row", None), (None, None), ("row",), *_whole(operation, 3))
+    inputs = (("row", None), (None, None), ("row",), *_replicated_names(operation, 3))
     return Axes(inputs, (("row",),))
 
 
 def _backward_axes(operation: Operation) -> Axes:
     """Parts of the rows give parts of the sums for weight and bias."""
-    inputs = (("row",), ("row", None), (None, None), ("row",), *_whole(operation, 4))
+    inputs = (("row",), ("row", None), (None, None), ("row",), *_replicated_names(operation, 4))
     sums = ((None, None), *((None,),) * operation.attributes["has_bias"])
     return Axes(inputs, (("row", None), *sums))
 

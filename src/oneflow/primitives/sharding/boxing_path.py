@@ -42,7 +42,9 @@ class BoxingEdge(NamedTuple):
         return before is PARTIAL_SUM or (isinstance(before, Split) and after is not PARTIAL_SUM)
 
 
-def bytes_sent(edge: BoxingEdge, shape: tuple[int, ...], itemsize: int, hierarchy: tuple[int, ...]):
+def transfer_bytes(
+    edge: BoxingEdge, shape: tuple[int, ...], itemsize: int, hierarchy: tuple[int, ...]
+):
     """Bytes that each device sends along an edge, with the ring or pairwise algorithms."""
     count = hierarchy[edge.axis]
     shard_size = math.prod(shard_shape(shape, hierarchy, edge.source)) * itemsize
@@ -61,7 +63,7 @@ def _cost(
     edge: BoxingEdge, shape: tuple[int, ...], itemsize: int, hierarchy: tuple[int, ...]
 ) -> float:
     written = math.prod(shard_shape(shape, hierarchy, edge.target)) * itemsize
-    nbytes = bytes_sent(edge, shape, itemsize, hierarchy)
+    nbytes = transfer_bytes(edge, shape, itemsize, hierarchy)
     return nbytes + written * _WRITTEN + (_LATENCY if edge.is_collective else 0.0)
 
 

@@ -75,7 +75,7 @@ class Source:
         """Return the number of dimensions of a value, 0 if it is not known."""
         return len(self.shapes.get(name, ()))
 
-    def alone(self, name: str) -> bool:
+    def is_exclusive(self, name: str) -> bool:
         """Return True for state that one node reads, once."""
         return name in self.state and self.uses[name] == 1
 

@@ -71,7 +71,7 @@ def _write_binary(call: NodeCall, source: Source) -> Line | None:
             return None
         if literal is not None:
             terms.append(literal if not literal.startswith("-") else f"({literal})")
-        elif source.alone(name):
+        elif source.is_exclusive(name):
             terms.append(f"{{layer{len(layers)}}}")
             layers.append(source.stored(name))
         else:
@@ -104,13 +104,13 @@ def _write_matmul(call: NodeCall, source: Source) -> Line | None:
     left, right = call.node.input
     if left in source.host or right in source.host:
         return None
-    if source.alone(right) and source.state[right].ndim == 2 and left not in source.state:
+    if source.is_exclusive(right) and source.state[right].ndim == 2 and left not in source.state:
         weight = source.state[right]
         return _line(call, [left], "{layer0}({0})", _linear(weight.T, None))
-    layers = [source.stored(name) for name in (left, right) if source.alone(name)]
+    layers = [source.stored(name) for name in (left, right) if source.is_exclusive(name)]
     terms, inputs = [], []
     for name in (left, right):
-        if source.alone(name):
+        if source.is_exclusive(name):
             terms.append(f"{{layer{sum(t.startswith('{layer') for t in terms)}}}")
         else:
             terms.append(f"{{{len(inputs)}}}")
@@ -132,12 +132,12 @@ def _write_gemm(call: NodeCall, source: Source) -> Line | None:
     a = call.attributes
     x, weight, *rest = call.node.input
     plain = a.get("alpha", 1) == 1 and a.get("beta", 1) == 1 and not a.get("transA", 0)
-    if not plain or not source.alone(weight):
+    if not plain or not source.is_exclusive(weight):
         return None
     matrix = source.state[weight] if a.get("transB", 0) else source.state[weight].T
     bias = None
     if rest and rest[0]:
-        if not source.alone(rest[0]) or source.state[rest[0]].shape != (matrix.shape[0],):
+        if not source.is_exclusive(rest[0]) or source.state[rest[0]].shape != (matrix.shape[0],):
             return None
         bias = source.state[rest[0]]
     return _line(call, [x], "{layer0}({0})", _linear(matrix, bias))
@@ -185,7 +185,10 @@ def _write_conv(call: NodeCall, source: Source) -> Line | None:
     a = call.attributes
     x, weight, *rest = call.node.input
     names = [weight, *[name for name in rest if name]]
-    if not all(source.alone(name) for name in names) or a.get("auto_pad", "NOTSET") != "NOTSET":
+    if (
+        not all(source.is_exclusive(name) for name in names)
+        or a.get("auto_pad", "NOTSET") != "NOTSET"
+    ):
         return None
     kernel = source.state[weight]
     rank = kernel.ndim - 2
@@ -216,7 +219,7 @@ def _write_batch_norm(call: NodeCall, source: Source) -> Line | None:
     a = call.attributes
     x, *names = call.node.input
     rank = source.rank(x) - 2
-    plain = all(source.alone(name) for name in names) and len(call.node.output) == 1
+    plain = all(source.is_exclusive(name) for name in names) and len(call.node.output) == 1
     plain = plain and not a.get("training_mode", 0) and a.get("spatial", 1) == 1
     if not plain or rank not in (0, 1, 2, 3):
         return None
@@ -245,7 +248,7 @@ def _short(value: float) -> str:
 def _write_layer_norm(call: NodeCall, source: Source) -> Line | None:
     """Write layer normalisation with weights."""
     x, *names = call.node.input
-    plain = len(names) == 2 and all(source.alone(name) for name in names)
+    plain = len(names) == 2 and all(source.is_exclusive(name) for name in names)
     if not plain or len(call.node.output) != 1 or call.attributes.get("axis", -1) != -1:
         return None
     weight, bias = (source.state[name] for name in names)
@@ -266,7 +269,7 @@ def _write_gather(call: NodeCall, source: Source) -> Line | None:
     index = source.constants.get(indices)
     if index is not None and index.ndim == 0 and table not in source.state:
         return _line(call, [table], f"{{0}}.select({literal(axis)}, {literal(index.item())})")
-    if not source.alone(table) or axis or indices in source.host:
+    if not source.is_exclusive(table) or axis or indices in source.host:
         return None
     weight = source.state[table]
     if weight.ndim != 2 or weight.dtype.kind != "f":

@@ -117,7 +117,7 @@ def _operands(
             operands.append("None")
         elif constant is not None and is_short(constant):
             operands.append(literal(constant))
-        elif source.alone(name):
+        elif source.is_exclusive(name):
             operands.append(f"{{layer{len(layers)}}}")
             layers.append(source.stored(name))
         else:

@@ -57,7 +57,7 @@ def _check_padding(sizes: Sequence[int], starts: Sequence[int], ends: Sequence[i
     check_size([math.prod(padded) - math.prod(sizes)])
 
 
-def pad_sides(x: Tensor, starts: Sequence[int], ends: Sequence[int], value: float) -> Tensor:
+def pad_edges(x: Tensor, starts: Sequence[int], ends: Sequence[int], value: float) -> Tensor:
     """Pad the last dimensions; negative amounts crop."""
     if not any(starts) and not any(ends):
         return x
@@ -88,7 +88,7 @@ def conv(
     starts, ends = resolve_padding(x.shape[2:], kernel_size, stride, auto_pad, pads)
     padding = starts
     if starts != ends or min(starts, default=0) < 0:
-        x, padding = pad_sides(x, starts, ends, 0), [0] * rank
+        x, padding = pad_edges(x, starts, ends, 0), [0] * rank
     convolve = _for_rank(_CONVS, rank)
     return convolve(x, weight, bias, stride, padding, dilation, group)
 
@@ -142,9 +142,9 @@ def _crop_to(
 def _slice_padding(full: Tensor, bias: Tensor | None, low: list[int], high: list[int]) -> Tensor:
     """Crop a result, or extend it by places that no kernel reaches: they hold the bias."""
     if max(high, default=0) <= 0 or bias is None:
-        return pad_sides(full, low, high, 0)
+        return pad_edges(full, low, high, 0)
     view = (1, -1, *[1] * (full.ndim - 2))
-    return pad_sides(full - bias.reshape(view), low, high, 0) + bias.reshape(view)
+    return pad_edges(full - bias.reshape(view), low, high, 0) + bias.reshape(view)
 
 
 @operator("DeformConv", since=19, evaluation=Evaluation.TENSORS)
@@ -169,7 +169,7 @@ def deform_conv(
     if x.ndim != 4:
         raise NotImplementedError(f"deformable convolution over {x.ndim - 2} dimensions, not 2")
     starts, ends = resolve_padding(x.shape[2:], weight.shape[2:], [1, 1], "NOTSET", pads)
-    x = pad_sides(x, starts, ends, 0)  # what is outside counts as 0 anyway
+    x = pad_edges(x, starts, ends, 0)  # what is outside counts as 0 anyway
     return F.deform_conv2d(x, offset, weight, bias, strides or 1, 0, dilations or 1, mask)
 
 
@@ -206,7 +206,7 @@ def col2im(
         total *= size
     zero = flow.zeros(batch * channels, total, dtype=x.dtype, device=x.device)
     image = flow.scatter_add(zero, 1, index, values).reshape(batch, channels, *padded)
-    return pad_sides(image, [-b for b in widths[:rank]], [-e for e in widths[rank:]], 0)
+    return pad_edges(image, [-b for b in widths[:rank]], [-e for e in widths[rank:]], 0)
 
 
 def _block_places(

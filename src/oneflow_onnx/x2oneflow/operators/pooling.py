@@ -11,7 +11,7 @@ import numpy as np
 import oneflow as flow
 from oneflow import Tensor
 from oneflow.nn import functional as F
-from oneflow_onnx.x2oneflow.operators.convolution import pad_sides, resolve_padding
+from oneflow_onnx.x2oneflow.operators.convolution import pad_edges, resolve_padding
 from oneflow_onnx.x2oneflow.registry import Evaluation, operator
 from oneflow_onnx.x2oneflow.values import integers
 
@@ -84,7 +84,7 @@ class Windows:
                 strict=True,
             )
         ]
-        return pad_sides(x, self.starts, ends, value)
+        return pad_edges(x, self.starts, ends, value)
 
     @property
     def symmetric(self) -> bool:
@@ -255,4 +255,4 @@ def max_unpool(
         return image
     target_shape = integers(output_shape)
     ends = [w - n for w, n in zip(target_shape[2:], sizes, strict=True)]
-    return pad_sides(image, [0] * rank, ends, 0)
+    return pad_edges(image, [0] * rank, ends, 0)

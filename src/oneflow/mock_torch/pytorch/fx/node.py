@@ -87,20 +87,20 @@ def has_side_effect(fn: Callable[..., Any]) -> Callable[..., Any]:
 IMPURE: set[Callable[..., Any]] = {builtins.print, builtins.setattr}
 
 
-def _shown(value: Argument) -> str:
+def _format(value: Argument) -> str:
     """An argument as text, with a mark before the names of nodes."""
     if isinstance(value, Node):
         return f"%{value.name}"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_shown(member)}" for key, member in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {_format(member)}" for key, member in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_shown, value)) + "]"
+        return "[" + ", ".join(map(_format, value)) + "]"
     if isinstance(value, tuple):
-        return "(" + ", ".join(map(_shown, value)) + ("," if len(value) == 1 else "") + ")"
+        return "(" + ", ".join(map(_format, value)) + ("," if len(value) == 1 else "") + ")"
     return str(value)
 
 
-def _type_shown(kind: Any) -> str:
+def _format_type(kind: Any) -> str:
     """An annotated type as text."""
     if kind is Tensor:
         return "torch.Tensor"
@@ -290,16 +290,16 @@ class Node:
         """Return a line that describes it."""
         if self.op == "output":
             return f"return {self.args[0]}"
-        kind = "" if self.type is None else f"{_type_shown(self.type)} "
+        kind = "" if self.type is None else f"{_format_type(self.type)} "
         name = self.target
         if callable(name):
             name = path_of(name) or getattr(name, "__qualname__", type(name).__name__)
         line = f"%{self.name} : {kind}[num_users={len(self.users)}] = {self.op}[target={name}]"
         if self.op == "placeholder":
-            return f"{line}(default={_shown(self.args[0])})" if self.args else line
+            return f"{line}(default={_format(self.args[0])})" if self.args else line
         if self.op == "get_attr":
             return line
-        return f"{line}(args = {_shown(self.args)}, kwargs = {_shown(self.kwargs)})"
+        return f"{line}(args = {_format(self.args)}, kwargs = {_format(self.kwargs)})"
 
     def __repr__(self) -> str:
         return self.name

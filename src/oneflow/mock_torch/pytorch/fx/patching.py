@@ -73,9 +73,9 @@ class _Patcher:
         before = getattr(cls, name)
         if not _mark(new_fn, before, deduplicate):
             return
-        is_own = name in vars(cls)
+        is_defined = name in vars(cls)
         put_back = functools.partial(setattr, cls, name, before)
-        self._undo.append(put_back if is_own else functools.partial(delattr, cls, name))
+        self._undo.append(put_back if is_defined else functools.partial(delattr, cls, name))
         setattr(cls, name, new_fn)
 
     def visit_once(self, thing: Any) -> bool:

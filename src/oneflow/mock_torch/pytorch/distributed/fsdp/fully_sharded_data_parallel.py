@@ -37,7 +37,7 @@ from oneflow.mock_torch.pytorch.distributed.fsdp.gathered_parameters import (
     WrappedParameters,
     cast_all,
     places_of,
-    whole,
+    unshard,
 )
 from oneflow.mock_torch.pytorch.distributed.fsdp.states import (
     PREFIX,
@@ -288,7 +288,7 @@ class FullyShardedDataParallel(nn.Module):
             norm_type: the order of the norm.
         """
         norm = nn.utils.clip_grad_norm_(self.parameters(), max_norm, norm_type)
-        return whole(norm) if norm.is_global else norm
+        return unshard(norm) if norm.is_global else norm
 
     def register_comm_hook(self, state: object, hook: Callable[..., Any]) -> None:
         """Refuse a function that would exchange the gradients in place of the mean.

@@ -141,8 +141,8 @@ class GatheredParameters:
                         f"sbp={parameter.sbp}"
                     )
                 placement = layout.placement_of(parameter)
-                whole = parameter.data.to_global(placement, [BROADCAST] * placement.ndim)
-                parameter.data = whole.to_global(sbp=layout.signatures(parameter, placement))
+                unshard = parameter.data.to_global(placement, [BROADCAST] * placement.ndim)
+                parameter.data = unshard.to_global(sbp=layout.signatures(parameter, placement))
                 _gathered[id(parameter)] = parameter
 
     def join(self, family: list[GatheredParameters], root: GatheredParameters | None) -> None:
@@ -161,7 +161,7 @@ class GatheredParameters:
     def copies(self, parts: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """Return the wholes of parts in the dtype of computations."""
         dtype = self.precision.parameters
-        return tuple([whole(part if dtype is None else _cast(part, dtype)) for part in parts])
+        return tuple([unshard(part if dtype is None else _cast(part, dtype)) for part in parts])
 
     def install(self, tensors: Sequence[Tensor]) -> None:
         """Install these tensors as the modules' parameters."""
@@ -267,12 +267,12 @@ class GatheredParameters:
         """Hold whole parameters, which users may change, in the block."""
         with no_grad():
             full_parameters = [
-                Parameter(whole(parameter.detach()), parameter.requires_grad)
+                Parameter(unshard(parameter.detach()), parameter.requires_grad)
                 for parameter in self.parameters
             ]
             if with_grads:
                 for parameter, local in zip(self.parameters, full_parameters, strict=True):
-                    local.grad = None if parameter.grad is None else whole(parameter.grad)
+                    local.grad = None if parameter.grad is None else unshard(parameter.grad)
         self.install(full_parameters)
         try:
             yield
@@ -355,7 +355,7 @@ class _RegatherHooks:
         return unwrap(self._group.regather()[packed]) if isinstance(packed, int) else packed
 
 
-def whole(part: Tensor) -> Tensor:
+def unshard(part: Tensor) -> Tensor:
     """Return all of a global tensor as a local one."""
     if all(signature is BROADCAST for signature in part.sbp):
         return part.to_local()

@@ -9,7 +9,7 @@ from oneflow.differentiation.grad_mode import no_grad
 from oneflow.distributed.groups import ProcessGroup, get_rank, group_ranks
 from oneflow.distributed.objects import broadcast_object_list
 from oneflow.mock_torch.pytorch.distributed.fsdp.api import StateDictSettings, StateDictType
-from oneflow.mock_torch.pytorch.distributed.fsdp.gathered_parameters import whole
+from oneflow.mock_torch.pytorch.distributed.fsdp.gathered_parameters import unshard
 from oneflow.mock_torch.pytorch.utils._pytree import tree_map
 from oneflow.module.module import Module
 from oneflow.optim.optimizer import Optimizer
@@ -44,7 +44,7 @@ def _saved(value: Tensor, kind: StateDictType) -> Tensor:
     if not value.is_global or kind is StateDictType.SHARDED_STATE_DICT:
         return value
     with no_grad():
-        return whole(value) if kind is StateDictType.FULL_STATE_DICT else value.to_local()
+        return unshard(value) if kind is StateDictType.FULL_STATE_DICT else value.to_local()
 
 
 def _load_pre_hook(wrapper: Any, state: dict[str, Any], prefix: str, *others: Any) -> None:

@@ -146,10 +146,10 @@ def distribute_tensor(
         grid = mesh.mesh
         group = ProcessGroup(tuple(sorted(grid.flatten().tolist())))
         broadcast(values, int(grid[(src_data_rank,) * mesh.ndim]), group)
-    whole = values.to_global(
+    full = values.to_global(
         mesh.placement, [BROADCAST] * mesh.ndim, check_meta=src_data_rank is not None
     )
-    result = whole.to_global(sbp=signatures(placements, mesh))
+    result = full.to_global(sbp=signatures(placements, mesh))
     return result.detach().requires_grad_(tensor.requires_grad)
 
 

@@ -111,9 +111,9 @@ def _compressed(
     dtype: flow.dtype, hook: Hook, hook_state: Any, bucket: GradBucket
 ) -> Future[Tensor]:
     """Return what a function makes of the gradients in half precision, in their own precision."""
-    own_dtype = bucket.buffer().dtype
+    buffer_dtype = bucket.buffer().dtype
     bucket.set_buffer(bucket.buffer().to(dtype))
-    return hook(hook_state, bucket).then(lambda future: future.value().to(own_dtype))
+    return hook(hook_state, bucket).then(lambda future: future.value().to(buffer_dtype))
 
 
 __all__ = [

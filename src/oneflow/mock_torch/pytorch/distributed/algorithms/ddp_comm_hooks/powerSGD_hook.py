@@ -123,8 +123,8 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Tensor]:
     if state.iter < state.start_powerSGD_iter:
         state.maybe_increase_iter(bucket)
         return allreduce_hook(state.process_group, bucket)
-    own = _with_error(state, bucket.index(), bucket.buffer())
-    bucket.set_buffer(own)
+    vector = _with_error(state, bucket.index(), bucket.buffer())
+    bucket.set_buffer(vector)
     gradients = bucket.gradients()
     places = [
         place for place, gradient in enumerate(gradients) if _should_compress(state, gradient)
@@ -137,7 +137,7 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Tensor]:
     state.total_numel_before_compression += sent
     state.total_numel_after_compression += sent
     mean = flow.cat([means[place].flatten() for place in range(len(gradients))])
-    return _finish(state, bucket, own, mean)
+    return _finish(state, bucket, vector, mean)
 
 
 def batched_powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Tensor]:
@@ -159,12 +159,12 @@ def batched_powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Te
     if state.iter < state.start_powerSGD_iter:
         state.maybe_increase_iter(bucket)
         return allreduce_hook(state.process_group, bucket)
-    own = _with_error(state, bucket.index(), bucket.buffer())
-    size = math.isqrt(own.numel() - 1) + 1
-    padding = own.new_zeros(size * size - own.numel())
-    matrix = flow.cat([own, padding]).view(size, size)
+    vector = _with_error(state, bucket.index(), bucket.buffer())
+    size = math.isqrt(vector.numel() - 1) + 1
+    padding = vector.new_zeros(size * size - vector.numel())
+    matrix = flow.cat([vector, padding]).view(size, size)
     (mean,) = _approximate(state, bucket.index(), [matrix])
-    return _finish(state, bucket, own, mean.flatten()[: own.numel()])
+    return _finish(state, bucket, vector, mean.flatten()[: vector.numel()])
 
 
 def _with_error(state: PowerSGDState, index: int, buffer: Tensor) -> Tensor:
@@ -172,10 +172,12 @@ def _with_error(state: PowerSGDState, index: int, buffer: Tensor) -> Tensor:
     return buffer + state.error_dict[index] if index in state.error_dict else buffer
 
 
-def _finish(state: PowerSGDState, bucket: GradBucket, own: Tensor, mean: Tensor) -> Future[Tensor]:
+def _finish(
+    state: PowerSGDState, bucket: GradBucket, vector: Tensor, mean: Tensor
+) -> Future[Tensor]:
     """Remember what a bucket's approximation lacks, and return the future of its mean."""
     if state.use_error_feedback:
-        state.error_dict[bucket.index()] = own - mean
+        state.error_dict[bucket.index()] = vector - mean
     state.maybe_increase_iter(bucket)
     future: Future[Tensor] = Future()
     future.set_result(mean)
