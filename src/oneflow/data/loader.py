@@ -16,6 +16,8 @@ from oneflow.data.collate import default_collate, default_convert, to_tensors
 from oneflow.data.dataset import Dataset, IterableDataset
 from oneflow.data.fetch import EndOfStream, Fetcher
 from oneflow.data.fixed_attributes import FixedAttributes
+from oneflow.data.loader_options import check_workers, prepare_stream
+from oneflow.data.pipe_graph import PipeEpoch
 from oneflow.data.pool import WorkerPool, context_for
 from oneflow.data.position import (
     Numbers,
@@ -141,7 +143,7 @@ class DataLoader(FixedAttributes, KeywordSuggestion, Generic[T_co]):
         self,
         dataset: Any,
         batch_size: int | None = 1,
-        shuffle: bool = False,
+        shuffle: bool | None = None,
         sampler: Iterable[Any] | None = None,
         batch_sampler: Iterable[Any] | None = None,
         num_workers: int = 0,
@@ -159,7 +161,7 @@ class DataLoader(FixedAttributes, KeywordSuggestion, Generic[T_co]):
         in_order: bool = True,
     ) -> None:
         prefetch_factor = 2 if prefetch_factor is None else prefetch_factor
-        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
+        check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset = dataset
         self.num_workers, self.prefetch_factor = num_workers, prefetch_factor
         self.pin_memory, self.pin_memory_device = pin_memory, pin_memory_device
@@ -177,7 +179,7 @@ class DataLoader(FixedAttributes, KeywordSuggestion, Generic[T_co]):
             context_for(multiprocessing_context) if num_workers else None
         )
         if isinstance(dataset, IterableDataset):
-            _check_stream(shuffle, sampler, batch_sampler)
+            self.dataset, shuffle = prepare_stream(dataset, shuffle, sampler, batch_sampler)
         self._choose_sampler(batch_size, bool(shuffle), sampler, batch_sampler)
         self.collate_fn = collate_fn or (
             default_collate if self._auto_collation else default_convert
@@ -314,6 +316,7 @@ class Batches(Iterator):
         self.position = Position(now if resume is None else resume["begin"])
         set_states(generators, self.position.begin)
         seeds = draw(generators[0])
+        pipes = PipeEpoch.of(loader.dataset, seeds)
         numbers: Iterator = Numbers(iter(loader._numbers), generators, self.position)
         stream = isinstance(loader.dataset, IterableDataset)
         if resume is not None:
@@ -322,9 +325,9 @@ class Batches(Iterator):
             # These numbers were drawn before: the generators keep their states.
             set_states(generators, now)
         self._source = (
-            _InThisProcess(loader, numbers)
+            _InThisProcess(loader, numbers, pipes)
             if pool is None
-            else _InWorkers(loader, pool, numbers, seeds, self.position.num_batches)
+            else _InWorkers(loader, pool, numbers, (seeds, pipes), self.position.num_batches)
         )
         if stream and resume is not None:
             for _ in range(resume["batches"]):
@@ -364,9 +367,11 @@ class _InThisProcess:
 
     make_tensor = staticmethod(import_array)
 
-    def __init__(self, loader: DataLoader, numbers: Iterator) -> None:
+    def __init__(self, loader: DataLoader, numbers: Iterator, pipes: PipeEpoch | None) -> None:
         self._numbers = numbers
         self._fetcher = loader._fetcher()
+        if pipes is not None:
+            pipes.begin(loader.dataset)
         self._fetcher.start()
 
     def next(self) -> Any:
@@ -408,7 +413,7 @@ class _InWorkers:
         loader: DataLoader,
         pool: WorkerPool,
         numbers: Iterator,
-        seeds: tuple,
+        begin: tuple[tuple[int, int], PipeEpoch | None],
         first: int,
     ) -> None:
         self._numbers = numbers
@@ -418,7 +423,7 @@ class _InWorkers:
         self._turns = deque((first + offset) % workers for offset in range(workers))
         self._waiting: deque[int] = deque()
         self._next_batch = first
-        self._epoch = self._pool.begin(seeds)
+        self._epoch = self._pool.begin(*begin)
         try:
             for _ in range(workers * loader.prefetch_factor):
                 self._order()
@@ -472,29 +477,3 @@ class BatchesInThisProcess(Batches):
 
 class BatchesInWorkers(Batches):
     """One epoch of a loader with workers."""
-
-
-def _check_workers(
-    num_workers: int, timeout: float, prefetch_factor: int, persistent_workers: bool
-) -> None:
-    if num_workers < 0:
-        raise ValueError(f"`num_workers` must not be negative, got {num_workers}")
-    if timeout < 0:
-        raise ValueError(f"`timeout` must not be negative, got {timeout}")
-    if prefetch_factor < 1:
-        raise ValueError(f"`prefetch_factor` must be at least 1, got {prefetch_factor}")
-    if persistent_workers and num_workers == 0:
-        raise ValueError("persistent_workers option needs num_workers > 0")
-
-
-def _check_stream(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
-    for name, option in (
-        ("shuffle", shuffle),
-        ("sampler", sampler),
-        ("batch_sampler", batch_sampler),
-    ):
-        if option not in (None, False):
-            raise ValueError(
-                f"DataLoader with IterableDataset: expected unspecified {name} option, but got "
-                f"{name}={option}"
-            )

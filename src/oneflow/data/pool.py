@@ -18,6 +18,7 @@ from typing import Any
 
 from oneflow.base.device import are_devices_in_use
 from oneflow.data import messages, sending, worker
+from oneflow.data.pipe_graph import PipeEpoch
 
 _SECONDS_TO_EXIT = 5.0
 _NO_FORK = (
@@ -129,11 +130,11 @@ class WorkerPool:
                 "`if __name__ == '__main__':`"
             ) from None
 
-    def begin(self, seeds: tuple[int, int]) -> int:
+    def begin(self, seeds: tuple[int, int], pipes: PipeEpoch | None = None) -> int:
         """Begin an epoch in all workers; returns its number."""
         self.epoch += 1
         for number in range(len(self._processes)):
-            self.send(number, worker.Epoch(self.epoch, seeds))
+            self.send(number, worker.Epoch(self.epoch, seeds, pipes))
         return self.epoch
 
     def answer(self, number: int) -> Any:

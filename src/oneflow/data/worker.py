@@ -23,6 +23,7 @@ import numpy as np
 from oneflow.data import messages, sending
 from oneflow.data.collate import from_tensors
 from oneflow.data.fetch import EndOfStream, Fetcher
+from oneflow.data.pipe_graph import PipeEpoch
 from oneflow.data.randomness import numbers_from
 from oneflow.random.generator import manual_seed
 from oneflow.runtime.lazy_array import HOST
@@ -86,6 +87,7 @@ class Epoch:
 
     number: int
     seeds: tuple[int, int]
+    pipes: PipeEpoch | None = None
 
 
 @dataclass(frozen=True)
@@ -267,6 +269,9 @@ class _Worker:
         if self._setup.init is not None and not self._initialised:
             self._setup.init(self._number)
         self._initialised = True
+        if self._epoch.pipes is not None:
+            workers = self._setup.num_workers
+            self._epoch.pipes.begin(fetcher.dataset, self._number, workers)
         fetcher.start()
 
     def _fetch(self, task: Task) -> Any:

@@ -1,3 +1,9 @@
 """Names that ``torch.utils.data`` has beside `oneflow.utils.data`."""
 
+from oneflow.data.datapipes import (
+    DataChunk as DataChunk,
+    DFIterDataPipe as DFIterDataPipe,
+    MapDataPipe as MapDataPipe,
+)
+from oneflow.mock_torch.pytorch.utils.data import datapipes as datapipes, graph as graph
 from oneflow.mock_torch.pytorch.utils.data.iterators import _DatasetKind as _DatasetKind

@@ -1,0 +1,76 @@
+"""Pipes of several pipes."""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from typing import Any
+
+from oneflow.data.datapipes import MapDataPipe, functional_datapipe
+
+
+def _check(pipes: tuple[Any, ...]) -> None:
+    if not pipes:
+        raise ValueError("Expected at least one DataPipe, but got nothing")
+    if not all(isinstance(pipe, MapDataPipe) for pipe in pipes):
+        raise TypeError("Expected all inputs to be `MapDataPipe`")
+    if not all(isinstance(pipe, Sized) for pipe in pipes):
+        raise TypeError("Expected all inputs to be `Sized`")
+
+
+@functional_datapipe("concat")
+class ConcaterMapDataPipe(MapDataPipe):
+    """The samples of several pipes, one pipe after the other.
+
+    Args:
+        datapipes: the sources.
+
+    Raises:
+        ValueError: there is none.
+        TypeError: one is no `MapDataPipe`, or has no length.
+    """
+
+    def __init__(self, *datapipes: Any) -> None:
+        _check(datapipes)
+        self.datapipes = datapipes
+
+    def __getitem__(self, index: int) -> Any:
+        position = index
+        for pipe in self.datapipes:
+            if position < len(pipe):
+                return pipe[position]
+            position -= len(pipe)
+        raise IndexError(f"Index {index} is out of range.")
+
+    def __len__(self) -> int:
+        return sum(len(pipe) for pipe in self.datapipes)
+
+
+@functional_datapipe("zip")
+class ZipperMapDataPipe(MapDataPipe):
+    """Tuples of one sample of each of several pipes, as long as the shortest one.
+
+    Args:
+        datapipes: the sources.
+
+    Raises:
+        ValueError: there is none.
+        TypeError: one is no `MapDataPipe`, or has no length.
+    """
+
+    def __init__(self, *datapipes: Any) -> None:
+        _check(datapipes)
+        self.datapipes = datapipes
+
+    def __getitem__(self, index: Any) -> tuple[Any, ...]:
+        samples = []
+        for pipe in self.datapipes:
+            try:
+                samples.append(pipe[index])
+            except IndexError as error:
+                raise IndexError(
+                    f"Index {index} is out of range for one of the input MapDataPipes {pipe}."
+                ) from error
+        return tuple(samples)
+
+    def __len__(self) -> int:
+        return min(len(pipe) for pipe in self.datapipes)
