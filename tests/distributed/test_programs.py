@@ -31,6 +31,7 @@ PROGRAMS = {
         "seeds_by_rank.py",
         "missing_devices.py",
         "conversions.py",
+        "new_shapes.py",
         "reading.py",
         "data_parallel.py",
         "data_parallel_law.py",

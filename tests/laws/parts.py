@@ -7,7 +7,6 @@ numbers that spoil every result they get into, and partial sums lie unevenly on 
 from __future__ import annotations
 
 import copy
-import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,10 +18,11 @@ from oneflow.base.placement import Placement
 from oneflow.base.sbp import PARTIAL_SUM, sbp_text
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.compiler.sharding import array_shape, named_sharding, partial_axes, shard_mapped
-from oneflow.interpreter.numpy_function import NumpyFunction, numpy_function_of
+from oneflow.interpreter.numpy_function import numpy_function_of
+from oneflow.primitives.inference import trace_on_parts
 from oneflow.primitives.operation import Operation, Signature
 from oneflow.primitives.shard_shapes import mesh_coordinates, shard_shape, shard_slices
-from oneflow.primitives.trace import trace
+from oneflow.runtime.part_arrays import PartArrays, results_on_parts
 from tests.laws.recording import QUICKLY
 
 Sizes = tuple[int, ...]
@@ -54,7 +54,7 @@ def _host_array(whole: np.ndarray, spec: TensorSpec) -> np.ndarray:
     return array
 
 
-def _shards_of(whole: np.ndarray, spec: TensorSpec) -> Shards:
+def shards_of(whole: np.ndarray, spec: TensorSpec) -> Shards:
     """The shards of a global tensor with these values, in NumPy's arrays."""
     placement: Any = spec.device
     assert spec.sbp is not None
@@ -204,54 +204,22 @@ def evaluated(operations: Sequence[Operation], operands: Sequence[Sequence]) -> 
     return [list(itertools.islice(shards, operation.count)) for operation in operations]
 
 
-class Interpreter:
-    """Operations on what each device holds, on NumPy.
+def interpreted(operation: Operation, operands: Sequence) -> list[Shards] | None:
+    """What the devices hold of an operation's results by NumPy; None if only XLA computes them.
 
-    Operations of several placements whose devices hold parts of the same sizes share a trace.
+    Args:
+        operation: on a placement, with_signature.
+        operands: whole.
     """
-
-    def __init__(self) -> None:
-        self._functions: dict[Any, NumpyFunction | None] = {}
-
-    def evaluated(self, operation: Operation, operands: Sequence) -> list[Shards] | None:
-        """The shards of the results; None if only XLA can compute them.
-
-        Args:
-            operation: on a placement, with_signature.
-            operands: whole.
-        """
-        function = self._function(operation)
-        if function is None:
-            return None
-        shards = [
-            _shards_of(np.asarray(array), spec)
-            for array, spec in zip(operands, operation.in_specs, strict=True)
-        ]
-        known: dict[Any, list[np.ndarray]] = {}
-        results = []
-        for coordinate in mesh_coordinates(operation.device.hierarchy):
-            parts = [own[coordinate] for own in shards]
-            key = tuple([part.tobytes() for part in parts])
-            if key not in known:
-                with np.errstate(all="ignore"):
-                    known[key] = [np.array(result) for result in function(*parts)]
-            results.append((coordinate, known[key]))
-        return [{where: own[place] for where, own in results} for place in range(operation.count)]
-
-    def _function(self, operation: Operation) -> NumpyFunction | None:
-        if operation.primitive.traits.positional is not None:
-            return None  # It asks JAX which device it runs on.
-        hierarchy, attributes = operation.device.hierarchy, operation.signature.attributes
-        shapes = [
-            jax.ShapeDtypeStruct(shard_shape(spec.shape, hierarchy, spec.sbp), spec.dtype.numpy)
-            for spec in operation.in_specs
-        ]
-        key = (operation.primitive.name, str(shapes), str(attributes))
-        if key not in self._functions:
-            implementation = operation.primitive.implementation("cpu")
-            traced = trace(functools.partial(implementation, **attributes), shapes)
-            self._functions[key] = numpy_function_of(traced)
-        return self._functions[key]
+    function = numpy_function_of(trace_on_parts(operation))
+    if function is None:
+        return None
+    arrays = [
+        PartArrays(spec, shards_of(np.asarray(array), spec))
+        for array, spec in zip(operands, operation.in_specs, strict=True)
+    ]
+    with np.errstate(all="ignore"):
+        return [result.parts for result in results_on_parts(operation, function, arrays)]
 
 
 def described(operation: Operation) -> str:

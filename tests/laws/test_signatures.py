@@ -34,11 +34,11 @@ from oneflow.primitives.sharding.signatures import candidates
 from oneflow.program.ir import Instruction
 from tests import sampling
 from tests.laws.parts import (
-    Interpreter,
     as_tuple,
     described,
     differences,
     evaluated,
+    interpreted,
     on_placement,
     with_signature,
 )
@@ -178,7 +178,6 @@ def batches(things: list) -> list[list]:
 @pytest.mark.parametrize("placement", MESHES, ids=lambda mesh: "x".join(map(str, mesh.hierarchy)))
 def test_parts_equal_the_whole(
     recorded: dict[str, list[Sample]],
-    interpreter: Interpreter,
     placement: Placement,
     names: list[str],
     sample: sampling.Sample,
@@ -192,22 +191,14 @@ def test_parts_equal_the_whole(
     compiled, problems = [], []
     for call in tried:
         for number, operation in enumerate(call.split[placement]):
-            case = (operation, *call.whole)
-            if number or placement not in (PAIR, SQUARE):
-                found = interpreter.evaluated(operation, call.whole[0])
-                if found is not None:
-                    problems += differences_of(operation, found, call.whole[1])
-                    continue
-            compiled.append(case)
+            found = interpreted(operation, call.whole[0])
+            if found is not None:
+                problems += differences_of(operation, found, call.whole[1])
+            if found is None or not (number or placement not in (PAIR, SQUARE)):
+                compiled.append((operation, *call.whole))
     for batch in batches(compiled):
         problems += problems_of(*zip(*batch, strict=True))
     assert not problems, "\n".join(problems)
-
-
-@pytest.fixture(scope="module")
-def interpreter() -> Interpreter:
-    """The operations of all meshes on NumPy."""
-    return Interpreter()
 
 
 def problems_of(operations: Any, operands: Any, expected: Any) -> list[str]:
@@ -246,7 +237,7 @@ def difference_of(mine: np.ndarray, whole: np.ndarray) -> str | None:
     return array_difference(mine, whole, whole.dtype.name, 10)
 
 
-def test_wrong_signatures_are_found(interpreter: Interpreter) -> None:
+def test_wrong_signatures_are_found() -> None:
     (program,) = record(lambda: flow.arange(12.0).reshape(3, 4).softmax(1))
     instruction = program.instructions[-1]
     sample = Sample(program, instruction, {})
@@ -256,6 +247,6 @@ def test_wrong_signatures_are_found(interpreter: Interpreter) -> None:
     for dim, is_right in ((0, True), (1, False)):
         layout = (split(dim),)
         parts = with_signature(moved, Signature((layout,), (layout,), moved.attributes))
-        found = interpreter.evaluated(parts, operands)
+        found = interpreted(parts, operands)
         assert differences_of(parts, found, expected) is not is_right
         assert problems_of([parts], [operands], [expected]) is not is_right

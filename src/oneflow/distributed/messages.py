@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from oneflow.base import cluster
+from oneflow.control_plane.message_channel import Address, SendHandle, message_channel
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.distributed.collectives import check_tensor
 from oneflow.distributed.groups import ProcessGroup, group_ranks, is_outside, rank_in_job
-from oneflow.distributed.message_channel import Address, SendHandle, message_channel
 from oneflow.distributed.work import Work
 from oneflow.runtime.eager import read_array
 from oneflow.tensor.tensor import Tensor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -14,6 +14,8 @@ from oneflow.base.dtype import DType, from_numpy_dtype, require_tensors
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.base.x64 import in_x64
 from oneflow.primitives.registry import Primitive
+from oneflow.primitives.shard_index import ShardIndex
+from oneflow.primitives.shard_shapes import shard_shape
 from oneflow.primitives.trace import Trace
 from oneflow.primitives.trace_cache import TRACES
 from oneflow.primitives.traits import Kind
@@ -23,8 +25,11 @@ from oneflow.tuning.host_memory import host_memory_error
 _MAX_SIMPLE = 2**40
 # Traces of checks that are kept, those used last.
 _MAX_CHECKS = 1024
+# Traces of operations on parts that are kept, likewise.
+_MAX_PART_TRACES = 4096
 
 Specs = tuple[TensorSpec, ...]
+Operands = Sequence[jax.ShapeDtypeStruct]
 
 
 def _reason(error: Exception, specs: Specs) -> str:
@@ -64,7 +69,7 @@ def infer(
     if primitive.traits.kind is Kind.BOXING:
         return in_specs[0], None
     try:
-        trace, shape = _trace(primitive, attributes, in_specs, device)
+        trace, shape = _trace(primitive, attributes, abstract_operands(in_specs), device)
     except MemoryError as error:
         raise host_memory_error(primitive.name, error) from error
     except (TypeError, ValueError, OverflowError) as error:
@@ -85,22 +90,22 @@ def infer(
 
 
 def _trace(
-    primitive: Primitive, attributes: Mapping[str, Any], in_specs: Specs, device: Any
+    primitive: Primitive, attributes: Mapping[str, Any], operands: Operands, device: Any
 ) -> tuple[Trace, tuple[int, ...] | None]:
-    """Trace a primitive on whole operands; an elementwise one is traced once for all shapes.
+    """Trace a primitive on operands; an elementwise one is traced once for all shapes.
 
     Returns:
         The trace, and the results' shape if it was traced without dimensions.
     """
     shared = None
     if primitive.elementwise:
-        dtypes = tuple([spec.dtype.numpy for spec in in_specs])
+        dtypes = tuple([operand.dtype for operand in operands])
         shared = TRACES.trace_elementwise(
             primitive.name, primitive.impl, dtypes, tuple(attributes.items())
         )
     if shared is None:
-        return _trace_general(primitive, attributes, in_specs, device), None
-    shapes = {spec.shape for spec in in_specs}
+        return _trace_general(primitive, attributes, operands, device), None
+    shapes = {operand.shape for operand in operands}
     if len(shapes) == 1 or shared.broadcasts:
         try:
             shape = np.broadcast_shapes(*shapes)
@@ -108,23 +113,23 @@ def _trace(
             shape = None  # the implementation says why not
         if shape is not None and math.prod(shape) <= _MAX_SIMPLE:
             return shared, shape
-    general = _trace_general(primitive, attributes, in_specs, device)
+    general = _trace_general(primitive, attributes, operands, device)
     # From now on it is known that operands of different shapes are taken.
     shared.broadcasts = True
     return general, None
 
 
 def _trace_general(
-    primitive: Primitive, attributes: Mapping[str, Any], in_specs: Specs, device: Any
+    primitive: Primitive, attributes: Mapping[str, Any], operands: Operands, device: Any
 ) -> Trace:
-    """The trace of the implementation for a platform on whole operands."""
+    """The trace of the implementation for a platform."""
     function = primitive.traced_implementation(device.type)
 
     @functools.cache
     def trace_call(*operands: jax.ShapeDtypeStruct) -> Trace:
         return TRACES.trace(primitive.name, function, operands, attributes)
 
-    operands, update = abstract_operands(in_specs), primitive.traits.update
+    update = primitive.traits.update
     if update is None or update.parts is None:
         return trace_call(*operands)
     parts = [
@@ -132,6 +137,44 @@ def _trace_general(
         for places in update.parts(len(operands), attributes)
     ]
     return Trace(None, parts=parts)
+
+
+@functools.lru_cache(maxsize=_MAX_PART_TRACES)
+@in_x64
+def trace_on_parts(operation: Any) -> Trace:
+    """The trace of an operation on what one device holds of global tensors.
+
+    A primitive whose values depend on the position takes the offsets of the part as further
+    operands, see `oneflow.primitives.shard_index`.
+    """
+    primitive, device = operation.primitive, operation.device
+    operands, attributes = abstract_parts(operation), operation.signature.attributes
+    if primitive.traits.positional is None:
+        return _trace(primitive, attributes, operands, device)[0]
+    function = positioned(primitive.traced_implementation(device.type))
+    shape = operation.positioned_spec.shape
+    operands += [jax.ShapeDtypeStruct((), np.dtype(np.int32))] * len(shape)
+    return TRACES.trace(primitive.name, function, operands, {**attributes, "sizes": shape})
+
+
+@functools.cache  # one for each implementation
+def positioned(implementation: Callable) -> Callable:
+    """An implementation as a function of its operands, then the offsets of the shard."""
+
+    def run(*operands: Any, sizes: tuple[int, ...], **attributes: Any) -> Any:
+        count = len(operands) - len(sizes)
+        shard = ShardIndex(sizes, operands[count:])
+        return implementation(*operands[:count], shard=shard, **attributes)
+
+    return run
+
+
+@functools.lru_cache(maxsize=_MAX_CHECKS)
+@in_x64
+def trace_check_on_parts(operation: Any) -> Trace:
+    """The value check of an operation on what one device holds, as traced by JAX."""
+    primitive, attributes = operation.primitive, operation.signature.attributes
+    return TRACES.trace(primitive.name, primitive.check, abstract_parts(operation), attributes)
 
 
 @functools.lru_cache(maxsize=_MAX_CHECKS)
@@ -156,6 +199,15 @@ def jaxpr_of(operation: Any) -> Any:
 def abstract_operands(specs: Specs) -> list[jax.ShapeDtypeStruct]:
     """Shapes and dtypes of whole operands."""
     return [jax.ShapeDtypeStruct(spec.shape, spec.dtype.numpy) for spec in specs]
+
+
+def abstract_parts(operation: Any) -> list[jax.ShapeDtypeStruct]:
+    """Shapes and dtypes of what one device holds of the operands, padding included."""
+    hierarchy = operation.device.hierarchy
+    return [
+        jax.ShapeDtypeStruct(shard_shape(spec.shape, hierarchy, spec.sbp), spec.dtype.numpy)
+        for spec in operation.in_specs
+    ]
 
 
 def _check_real(primitive: Primitive, in_specs: Specs) -> None:

@@ -127,13 +127,16 @@ class Operation:
         attributes = self.signature.attributes
         positional = self.primitive.traits.positional
         if positional is not None:
-            attributes = {**attributes, "shard": self._shard_index(positional.operand)}
+            spec = self.positioned_spec
+            offsets = traced_offsets(spec.shape, self.device.hierarchy, spec.sbp)
+            attributes = {**attributes, "shard": ShardIndex(spec.shape, offsets)}
         return implementation(*arrays, **attributes)
 
-    def _shard_index(self, operand: str | None) -> ShardIndex:
-        """The traced position of this device's shard of the first result, or of an operand."""
-        spec = self.in_specs[operand_positions(self)[operand][0]] if operand else self.out_specs[0]
-        return ShardIndex(spec.shape, traced_offsets(spec.shape, self.device.hierarchy, spec.sbp))
+    @property
+    def positioned_spec(self) -> TensorSpec:
+        """The spec of what the `ShardIndex` of a positional primitive is about."""
+        operand = self.primitive.traits.positional.operand
+        return self.in_specs[operand_positions(self)[operand][0]] if operand else self.out_specs[0]
 
     def evaluate_unsharded(self, *arrays: Any) -> Any:
         """Run the primitive on whole arrays, whatever the sharding of the operands is."""

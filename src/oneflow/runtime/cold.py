@@ -29,18 +29,26 @@ from oneflow.base.x64 import in_x64
 from oneflow.compiler.failed_flag import CheckResults
 from oneflow.compiler.lower import Use, compiled_operation, operation_executable, typed_scalar
 from oneflow.interpreter.numpy_function import NumpyFunction, is_slow, numpy_function_of
-from oneflow.primitives.inference import trace_check
+from oneflow.primitives.inference import trace_check, trace_check_on_parts, trace_on_parts
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.update_unless_failed import update_unless_failed
 from oneflow.primitives.trace import Trace
+from oneflow.primitives.traits import Kind
 from oneflow.program.ir import Program
 from oneflow.runtime import checks
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.block_functions import block_function
 from oneflow.runtime.compile_ahead import compiled_blocks, note_numpy_time
 from oneflow.runtime.compile_pool import compile_operations
+from oneflow.runtime.conversions import communicates, convert
 from oneflow.runtime.counters import STATISTICS, compiling
 from oneflow.runtime.events import SINK, EventKind, span
+from oneflow.runtime.part_arrays import (
+    PartArrays,
+    check_on_parts,
+    local_elements,
+    results_on_parts,
+)
 from oneflow.tuning.while_compiling import limit_blas_threads
 
 # Bytes of operands and results from which on an instruction is waited for: XLA says only then
@@ -136,7 +144,7 @@ def run_cold(
     ]
     values: dict[int, Any] = dict(enumerate((*arrays, *numbers)))
     rows = _CheckRows()
-    if not all(map(_runs_on_numpy, program.devices)):
+    if not all(map(runs_on_numpy, program.devices)):
         compile_operations(program)
     with np.errstate(all="ignore"):
         _run_instructions(program, values, rows, started + seconds)
@@ -145,13 +153,14 @@ def run_cold(
     return outputs, CheckResults(np.array(rows.rows)) if rows.rows else None
 
 
-def _runs_on_numpy(device: Device | Placement) -> bool:
+def runs_on_numpy(device: Device | Placement) -> bool:
+    """Return whether cold programs on a device are interpreted."""
     return COLD.interpret and device.type == "cpu"
 
 
 def is_interpreted(program: Program) -> bool:
     """Return whether NumPy computes every instruction of a program when it runs cold."""
-    return all(map(_runs_on_numpy, program.devices)) and all(
+    return all(map(runs_on_numpy, program.devices)) and all(
         instruction.operation.primitive is update_unless_failed
         or numpy_function(instruction.operation, instruction.operation.trace) is not None
         for instruction in program.instructions
@@ -233,19 +242,28 @@ def _as_jax_arrays(program: Program, values: dict[int, Any]) -> list[Any]:
     refers to.
     """
     outputs = [values[number] for number in program.outputs]
-    slots = [slot for slot, array in enumerate(outputs) if _is_numpy(array)]
+    slots = [slot for slot, array in enumerate(outputs) if _is_on_host(array)]
     if not slots:
         return outputs
     exclusive: dict[int, np.ndarray] = {}
+
+    def exclusive_array(array: Any) -> np.ndarray:
+        own = _exclusive_array(array, exclusive)
+        return exclusive.setdefault(id(own), own)
+
     for slot in slots:
+        array = outputs[slot]
         try:
-            array = _exclusive_array(outputs[slot], exclusive)
+            if type(array) is PartArrays:
+                outputs[slot] = array.put(exclusive_array)
+            else:
+                outputs[slot] = exclusive_array(array)
         except MemoryError:
             spec = program.spec_table()[program.outputs[slot]]
             outputs[slot] = FailedResult(OutOfMemoryError(f"out of memory: no room for {spec!r}"))
-        else:
-            outputs[slot] = exclusive[id(array)] = array
     slots = [slot for slot in slots if _is_numpy(outputs[slot])]
+    if not slots:
+        return outputs
     (device,) = program.devices
     arrays = jax.device_put([outputs[slot] for slot in slots], xla_device(device))
     for slot, array in zip(slots, arrays, strict=True):
@@ -268,6 +286,10 @@ def is_exclusive(array: Any) -> bool:
     return flags.owndata and flags.c_contiguous
 
 
+def _is_on_host(array: Any) -> bool:
+    return _is_numpy(array) or type(array) is PartArrays
+
+
 def _is_numpy(array: Any) -> bool:
     return isinstance(array, np.ndarray | np.generic)
 
@@ -281,7 +303,8 @@ def _run_operation(operation: Operation, operands: list[Any]) -> Any:
     try:
         return _evaluate(operation, operands)
     except _TOO_LITTLE as error:
-        if not is_out_of_memory(error):
+        # Other processes do not send their parts again.
+        if not is_out_of_memory(error) or communicates(operation):
             raise
     gc.collect()  # tensors that only each other's objects refer to
     try:
@@ -304,12 +327,28 @@ def is_out_of_memory(error: Exception) -> bool:
 
 
 def _evaluate(operation: Operation, operands: list[Any]) -> Any:
+    if isinstance(operation.device, Placement):
+        return _evaluate_on_placement(operation, operands)
     function = numpy_function(operation, operation.trace)
     if function is not None:
         return _run_on_host(operation, function, operands)
     is_draw = COLD.interpret and "shape" in operation.attributes
     blocks = block_function(operation) if is_draw else None
     return (blocks or _run_compiled)(operation, operands)
+
+
+def _evaluate_on_placement(operation: Operation, operands: list[Any]) -> Any:
+    if not runs_on_numpy(operation.device):
+        return _run_compiled(operation, operands)
+    if operation.primitive.traits.kind is Kind.BOXING:
+        return convert(operation, operands[0])
+    is_compiled = compiled_operation(operation) is not None
+    function = None if is_compiled else numpy_function(operation, trace_on_parts(operation))
+    if function is None:
+        return _run_compiled(operation, operands)
+    with share_of_cores(function.seconds.product):
+        results = results_on_parts(operation, function, operands)
+    return results[0] if operation.single else results
 
 
 def _operand_bytes(operation: Operation) -> int:
@@ -319,14 +358,14 @@ def _operand_bytes(operation: Operation) -> int:
 
 def numpy_function(operation: Operation, trace: Trace | None) -> NumpyFunction | None:
     """The interpretation of a trace of an operation; None if it is better compiled."""
-    if trace is None or not _runs_on_numpy(operation.device):
+    if trace is None or not runs_on_numpy(operation.device):
         return None
     if not operation.primitive.traits.interpret:
         return None
     function = numpy_function_of(trace)
     if function is None:
         return None
-    repeats = operation.out_specs[0].numel if trace.elementwise else 1
+    repeats = local_elements(operation.out_specs[0]) if trace.elementwise else 1
     return None if is_slow(function, repeats) else function
 
 
@@ -387,7 +426,7 @@ def _run_compiled(operation: Operation, operands: Sequence[Any], use: Use = Use.
 def _given_to_jax(operation: Operation, operands: Sequence[Any]) -> list[Any]:
     """Operands of an executable; JAX would copy from NumPy in its own time, and each time anew."""
     if isinstance(operation.device, Placement):
-        return list(operands)
+        return [x.put() if type(x) is PartArrays else x for x in operands]
     device = xla_device(operation.device)
     return [
         jax.device_put(np.asarray(operand, order="C"), device)
@@ -410,6 +449,10 @@ def _call_executable(operation: Operation, operands: Sequence[Any], use: Use) ->
 
 def _run_check(operation: Operation, operands: Sequence[Any]) -> tuple[int, int]:
     """The row of an operation's value check."""
+    if isinstance(operation.device, Placement):
+        function = numpy_function(operation, trace_check_on_parts(operation))
+        if function is not None:
+            return check_on_parts(operation, function, operands)
     trace = trace_check(operation) if operation.trace is not None else None
     function = numpy_function(operation, trace)
     if function is not None:

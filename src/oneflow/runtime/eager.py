@@ -36,7 +36,7 @@ from oneflow.runtime.cold import FailedResult, run_cold
 from oneflow.runtime.counters import STATISTICS
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.runtime.events import SINK, EventKind, span
-from oneflow.runtime.hot import is_collective, warm_up
+from oneflow.runtime.hot import warm_up
 from oneflow.runtime.lazy_array import HostArray
 from oneflow.runtime.meta_array import MetaArray
 from oneflow.runtime.program_cache import PROGRAMS, CachedProgram
@@ -456,7 +456,7 @@ def _prepare(recorder: EagerRecorder) -> ProgramRun:
         return ProgramRun(positions)
     cached, donated = _lookup(recorder, positions)
     executable = None
-    if not SETTINGS.by_operator or is_collective(recorder.device):
+    if not SETTINGS.by_operator:
         executable = cached.executable or warm_up(cached, donated, recorder.device)
     invalid = tuple([positions[slot] for slot in cached.invalid])
     return ProgramRun(positions, cached, executable, invalid)

@@ -18,6 +18,7 @@ from oneflow.passes.pipeline import PassGroup, run_passes
 from oneflow.program.ir import Program
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.compile_cost import seconds_for_writes
+from oneflow.runtime.conversions import any_communicates
 from oneflow.runtime.counters import STATISTICS, compiling
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.runtime.events import EventKind, span
@@ -35,6 +36,10 @@ _LONG_HOT_AFTER = 4
 # runs have taken as long: a loop that writes single elements, recorded as one program, compiles for
 # minutes. So in all it takes at most twice as long as with the better choice.
 _MANY_WRITES = 4.0
+# Seconds of cold runs before a program of several processes on CPUs is compiled, about as many as
+# that takes. They share cores, and each compiles it: what is recorded between two conversions is
+# short, and the layers of a model run it several times for a shape that does not come back.
+_PEERS_COLD = 0.15
 
 
 def warm_up(
@@ -47,7 +52,7 @@ def warm_up(
     """
     is_long = device is CPU and cached.cold_seconds > cached.seen * _LONG_RUN
     cached.seen += 1
-    if SETTINGS.mode == "immediate":
+    if SETTINGS.mode == "immediate" or _communicates(cached):
         return None
     if SETTINGS.mode == "compiled":
         _compile_for_good(cached, donated, device)
@@ -55,14 +60,14 @@ def warm_up(
     hot_after = max(SETTINGS.hot_after, _LONG_HOT_AFTER) if is_long else SETTINGS.hot_after
     if cached.seen <= max(hot_after, cached.cold_until) or cached.cannot_compile:
         return None
-    if not is_collective(device) and _waits_for_writes(cached):
+    if _waits_for_writes(cached) or (_has_peers(device) and cached.cold_seconds < _PEERS_COLD):
         return None
     if cached.trial is not None:
         return _next_in_trial(cached, cached.trial)
     if cached.queued:
         if is_long:
             _wait(cached)
-    elif SETTINGS.background and not is_collective(device):
+    elif SETTINGS.background:
         cached.queued = True
         cached.compiled = COMPILER.submit(
             lambda: _precompile(cached, donated, device), priority=lambda: cached.seen
@@ -121,12 +126,20 @@ def _wait(cached: CachedProgram) -> None:
         STATISTICS.waiting_seconds += seconds
 
 
-def is_collective(device: Device | Placement) -> bool:
-    """Return whether other processes run the same program, and must make it hot in the same step.
+def _has_peers(device: Device | Placement) -> bool:
+    """Return whether other processes run the same programs on CPUs."""
+    return isinstance(device, Placement) and device.type == "cpu" and cluster.is_multiprocess()
 
-    Processes that run a whole program exchange other messages than those that run it op by op.
+
+def _communicates(cached: CachedProgram) -> bool:
+    """Return whether a program exchanges data between processes, and so is never hot as a whole.
+
+    Each process decides by itself when a program is hot, and a whole program sends other messages
+    than its instructions do one by one.
     """
-    return isinstance(device, Placement) and cluster.is_multiprocess()
+    if cached.communicates is None:
+        cached.communicates = any_communicates(cached.program)
+    return cached.communicates
 
 
 def _compile(cached: CachedProgram, donated: tuple[int, ...], device: Device | Placement) -> None:

@@ -94,6 +94,13 @@ def shard_of(content: np.ndarray, spec: TensorSpec, coordinate: Coordinate) -> n
     return shard if is_first else identity_like(shard)
 
 
+def shard_sizes(spec: TensorSpec, coordinate: Coordinate) -> tuple[int, ...]:
+    """The shape of the shard at `coordinate`, without padding."""
+    placement: Any = spec.device
+    slices = shard_slices(spec.shape, placement.hierarchy, spec.sbp or (), coordinate)
+    return tuple(dim_slice.stop - dim_slice.start for dim_slice in slices)
+
+
 def identity_like(shard: Any) -> np.ndarray:
     """Make the identity element of addition in the shape and dtype of `shard`."""
     return np.full(shard.shape, sum_identity(shard.dtype))
@@ -112,8 +119,7 @@ def local_shard(array: Any, spec: TensorSpec, index: int | None = None) -> jax.A
     device = cluster.device_of_rank(placement.type, placement.flat[index])
     block = next(shard.data for shard in array.addressable_shards if shard.device == device)
     coordinate = tuple(map(int, np.unravel_index(index, placement.hierarchy)))
-    slices = shard_slices(spec.shape, placement.hierarchy, spec.sbp or (), coordinate)
-    sizes = tuple(dim_slice.stop - dim_slice.start for dim_slice in slices)
+    sizes = shard_sizes(spec, coordinate)
 
     def copy() -> jax.Array:
         part = without_programs(block)

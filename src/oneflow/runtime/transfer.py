@@ -13,14 +13,18 @@ from jax import lax
 from jax.sharding import PartitionSpec
 
 from oneflow.base import cluster
+from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement, Sharding, mesh_axis
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.compiler.sharding import named_sharding, partition_of
 from oneflow.control_plane.collective_launch import launch_collective
+from oneflow.control_plane.message_channel import message_channel
 from oneflow.primitives.shard_shapes import shard_shape
 from oneflow.primitives.sharding.partial_sums import all_reduce, sum_identity
+from oneflow.runtime.cold import runs_on_numpy
 from oneflow.runtime.collective_program import collective_program
+from oneflow.runtime.conversions import receive
 from oneflow.runtime.meta_array import MetaArray
 from oneflow.runtime.shards import make_global_array, without_programs
 
@@ -85,26 +89,70 @@ def transfer_array(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
         # Memory of its own, which `make_global_array` gives to what is NumPy's.
         shard = shard.copy() if isinstance(shard, jax.Array) else shard
         return make_global_array(target, lambda coordinate: shard)
-    is_by_shard = source.device.hierarchy == target.device.hierarchy and not old & new
-    send = _send_shards if is_by_shard else _send_from_first_rank
-    description = f"transfer of {source!r} from {source.device} to {target.device}"
-    group = (source.device.flat, target.device.flat, is_by_shard)
-    received = launch_collective(
-        tuple(sorted(old | new)),
-        target.device.type,
-        description,
-        lambda: send(array, source, target),
-        group,
-    )
+    received = _launch_transfer(array, source, target)
     if not target.device.includes_this_process:
         return MetaArray()
     shape = shard_shape(target.shape, target.device.hierarchy, target.sbp)
-    shard = without_programs(received.addressable_data(0)).reshape(shape)
+    shard = received.reshape(shape)
     return make_global_array(target, lambda coordinate: shard)
+
+
+def _launch_transfer(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
+    """The shard that this process receives, if any; all processes of both placements take part."""
+    old, new = _ranks(source), _ranks(target)
+    is_by_shard = source.device.hierarchy == target.device.hierarchy and not old & new
+    send = _send_shards if is_by_shard else _send_from_first_rank
+    description = f"transfer of {source!r} from {source.device} to {target.device}"
+    if runs_on_numpy(target.device):
+        senders = _sender_of_each(source, target, is_by_shard)
+
+        def run() -> tuple[Any, None]:
+            return _send_messages(array, senders, description), None
+
+    else:
+
+        def run() -> tuple[Any, Any]:
+            received, end = send(array, source, target)
+            return without_programs(received.addressable_data(0)), end
+
+    group = (source.device.flat, target.device.flat, is_by_shard)
+    ranks = tuple(sorted(old | new))
+    return launch_collective(ranks, target.device.type, description, run, group)
 
 
 def _ranks(spec: TensorSpec) -> set[int]:
     return set(spec.device.flat)
+
+
+def _sender_of_each(source: TensorSpec, target: TensorSpec, is_by_shard: bool) -> dict[int, int]:
+    """The rank from which each rank of the target gets its shard; itself if it has it."""
+    placements: Any = source.device, target.device
+    old, new = (placement.flat for placement in placements)
+    if is_by_shard:
+        return dict(zip(new, old, strict=True))
+    return {rank: rank if rank in old else old[0] for rank in new}
+
+
+def _send_messages(array: Any, senders: dict[int, int], description: str) -> Any:
+    """Send this process's shard to those who get it, and return the one that this process gets.
+
+    Args:
+        array: on its placement.
+        senders: see `_sender_of_each`.
+        description: of the transfer; other processes take it for nothing else.
+    """
+    rank, channel = cluster.rank(), message_channel()
+    address = tuple(sorted({*senders, *senders.values()})), description
+    # Who sends nothing may have no array.
+    own = np.asarray(array.addressable_data(0)) if rank in senders.values() else None
+    for receiver, sender in senders.items():
+        if sender == rank != receiver:
+            assert own is not None
+            channel.send(receiver, address, own)
+    sender = senders.get(rank)
+    if sender is None or sender == rank:
+        return own
+    return run_without_interrupt(lambda: receive(sender, address))
 
 
 def _send_shards(array: Any, source: TensorSpec, target: TensorSpec) -> tuple[Any, Any]:

@@ -34,8 +34,8 @@ _MAX_HEADER_BYTES = 1 << 16
 # A process that has not taken part yet has no address; it is waited for as long as a message.
 _CONNECT_SECONDS = 30 * 60.0
 
-Address = tuple[tuple[int, ...], int]
-"""The ranks of the group and the tag, which tell messages of one sender apart."""
+Address = tuple[tuple[int, ...], int | str]
+"""The ranks of the group and the tag that tell messages of one sender apart; a number of users."""
 
 
 class _SendThread:
@@ -122,7 +122,10 @@ class MessageChannel:
             while True:
                 for source in sources:
                     if waiting := self._queues.get((source, address)):
-                        return source, waiting.popleft()
+                        array = waiting.popleft()
+                        if not waiting:
+                            del self._queues[source, address]
+                        return source, array
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise TimeoutError
