@@ -205,7 +205,7 @@ def evaluated(operations: Sequence[Operation], operands: Sequence[Sequence]) -> 
 
 
 def interpreted(operation: Operation, operands: Sequence) -> list[Shards] | None:
-    """What the devices hold of an operation's results by NumPy; None if only XLA computes them.
+    """The results of an operation on each device by NumPy; None if only XLA computes them.
 
     Args:
         operation: on a placement, with_signature.

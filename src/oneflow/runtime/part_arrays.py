@@ -22,7 +22,7 @@ from oneflow.primitives.sharding.host_boxing import Exchange, convert_shards
 from oneflow.runtime.shards import Coordinate, addressable_coordinates, resize, shard_sizes
 
 Parts = Mapping[Coordinate, Any]
-"""What this process's devices hold, by their coordinates: NumPy's arrays with padding."""
+"""The contents of this process's devices, by their coordinates: NumPy's arrays with padding."""
 
 
 class PartArrays:
@@ -74,7 +74,7 @@ def local_elements(spec: TensorSpec) -> int:
 
 
 def parts_of(array: Any, spec: TensorSpec) -> Parts:
-    """What this process's devices hold of a global tensor, which is waited for."""
+    """The parts of a global tensor on this process's devices, which are waited for."""
     if type(array) is PartArrays:
         return array.parts
     blocks = {shard.device: shard.data for shard in array.addressable_shards}

@@ -21,7 +21,7 @@ Sizes = tuple[int, ...]
 Shards = dict[Sizes, np.ndarray]
 """The shards of some devices, by their coordinates."""
 Pieces = Mapping[Sizes, Sequence[np.ndarray]]
-"""What each device has for, or from, every position along one dimension of the mesh."""
+"""The arrays that each device has for, or from, every position along a dimension of the mesh."""
 Exchange = Callable[[int, Pieces], Pieces]
 """A function of a dimension of the mesh and what its devices send; returns what they receive."""
 
