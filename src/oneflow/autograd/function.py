@@ -15,7 +15,7 @@ from oneflow.differentiation.node import Node
 from oneflow.program.value import Value
 from oneflow.tensor.call import view_of_all, wrap
 from oneflow.tensor.composed import ComposedTensor, composed_form, elements_of, in_form
-from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.tensor import Tensor, value_of
 from oneflow.tensor.views import unwrap, write
 
 
@@ -99,7 +99,7 @@ class FunctionNode(Node):
                 continue
             grad = grad if form is None else form.gradient_of_elements(grad)
             grad = grad.to_dense() if isinstance(grad, ComposedTensor) else grad
-            values.append(unwrap(grad))
+            values.append(value_of(grad))
             if grad.is_complex() and not node.out_specs[index].dtype.is_complex:
                 raise RuntimeError(
                     f"Function {self.name()} returned at index {position} a gradient of "

@@ -12,15 +12,16 @@ from oneflow.base.flags import as_flag, reject_strings
 from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.differentiation.backward import Edge, backward_pass
 from oneflow.differentiation.grad_mode import tangent_passes
-from oneflow.differentiation.hooks import TRANSFORMS
+from oneflow.differentiation.hooks import SUMS, TRANSFORMS
+from oneflow.functional.creation.factory_functions import ones_like
 from oneflow.functional.shape.concat import stack
 from oneflow.primitives.operators.creation import ones
 from oneflow.primitives.operators.shape import zeros_of
-from oneflow.program.value import Value
+from oneflow.program.value import Value, ValueOfClass
 from oneflow.tensor.call import wrap
 from oneflow.tensor.composed import ComposedTensor, elements_of
 from oneflow.tensor.methods import attach_method
-from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.tensor import Tensor, value_of
 from oneflow.tensor.views import unwrap
 
 Tensors = Tensor | Sequence[Tensor]
@@ -104,6 +105,8 @@ def _initial_gradient(output: Tensor, gradient: Tensor | None, index: int) -> Va
                 "grad can be implicitly created only for real scalar outputs but got "
                 f"{spec.dtype!r}"
             )
+        if SUMS.is_asked or isinstance(output._value, ValueOfClass):
+            return value_of(ones_like(output))
         return ones(shape=spec.shape, dtype=spec.dtype, device=spec.device)
     if not isinstance(gradient, Tensor):
         raise TypeError(
@@ -120,7 +123,7 @@ def _initial_gradient(output: Tensor, gradient: Tensor | None, index: int) -> Va
             f"Mismatch in dtype: grad_output[{index}] has a dtype of {gradient.dtype!r} and "
             f"output[{index}] has a dtype of {spec.dtype!r}."
         )
-    return unwrap(gradient)
+    return value_of(gradient)
 
 
 def _targets(inputs: list[Tensor]) -> list[Edge]:

@@ -12,13 +12,14 @@ from collections.abc import Callable, Sequence
 
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
+from oneflow.differentiation.hooks import SUMS
 from oneflow.differentiation.nesting import (
     FREE_PASSES,
     raise_recursion_limit,
     restore_recursion_limit,
 )
 from oneflow.differentiation.node import Node, with_zeros
-from oneflow.primitives.operators.elementwise import add, cast, isnan
+from oneflow.primitives.operators.elementwise import cast, isnan
 from oneflow.primitives.operators.reduce import any_true, sum_to
 from oneflow.program.value import Value
 
@@ -125,6 +126,7 @@ class _Walk:
         hooks: bool,
     ) -> None:
         self._hooks = hooks
+        self._add = SUMS.add
         self._keep_graph = keep_graph
         # Leaves get their gradients unless there are targets; then only what leads to those runs.
         self._for_leaves = targets is None
@@ -148,7 +150,7 @@ class _Walk:
         if grad.spec is not spec:
             grad = match_spec(grad, spec)
         total = slots[index]
-        slots[index] = grad if total is None else add(total, grad)
+        slots[index] = grad if total is None else self._add(total, grad)
 
     def run(self) -> None:
         """Take nodes, latest first, until none is left.

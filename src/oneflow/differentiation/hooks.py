@@ -14,6 +14,7 @@ from weakref import ref
 
 from oneflow.base.change_count import CHANGES
 from oneflow.base.hook import Hook
+from oneflow.primitives.operators.elementwise import add
 from oneflow.program.value import Value
 
 # The tensor of a value, which is what users see, and the value of a tensor.
@@ -105,6 +106,21 @@ class HookOwner:
         """Detach the hooks from their node."""
         for node in self.hooks:
             node.hooks = None
+
+
+class _Sums(threading.local):
+    """The function that adds up gradients in this thread; modes and classes may compute it.
+
+    Attributes:
+        is_asked: somebody is asked for operators.
+        add: adds two values.
+    """
+
+    is_asked = False
+    add: Callable[[Value, Value], Value] = staticmethod(add)
+
+
+SUMS = _Sums()
 
 
 class _Transforms(threading.local):

@@ -6,11 +6,13 @@ operands and one result, are written out; the rest goes through the loops at the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from oneflow.base.dtype import real_dtype
+from oneflow.base.hook import Hook
 from oneflow.base.location import user_line
 from oneflow.base.placement import Placement
 from oneflow.differentiation.grad_mode import INFERENCE_MODE_CHANGED, MODE
@@ -25,11 +27,15 @@ from oneflow.primitives.traits import Kind
 from oneflow.program.captured_number import CapturedNumber, Seed
 from oneflow.program.recorder import Recorder
 from oneflow.program.update_number import UpdateNumber
-from oneflow.program.value import INFERENCE, Value
+from oneflow.program.value import INFERENCE, Value, ValueOfClass
 from oneflow.runtime.eager import current, recorder_for, reference_counts
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.runtime.small_programs import SMALL_PROGRAMS
 
+#: The result of a primitive of values that are no arrays.
+BIND_OF_CLASS: Hook[Callable[[Primitive, tuple, dict[str, Any]], Any]] = Hook(
+    "primitives of wrapper tensors", "oneflow.tensor.python_dispatch"
+)
 # The operations by primitive, specs and types of the operands, and attributes.
 _operations: dict[tuple[Any, ...], Operation] = {}
 find_operation = _operations.get
@@ -203,6 +209,8 @@ def _evaluate(primitive: Primitive, operands: tuple, attributes: dict) -> Any:
 
     Complex numbers are brought into tensors first, and NumPy's scalars are Python's numbers.
     """
+    if any(isinstance(x, ValueOfClass) for x in operands):
+        return BIND_OF_CLASS.value(primitive, operands, attributes)
     if any(type(x) is complex for x in operands):
         return bind(primitive, _with_tensors(primitive, operands), attributes)
     numbers = tuple([x.item() if isinstance(x, np.generic) else x for x in operands])

@@ -104,7 +104,8 @@ _ROWS = (
     (
         "torch._tensor_str",
         "oneflow.tensor.printing",
-        "PRINT_OPTS=OPTIONS set_printoptions _tensor_str=format_values",
+        "PRINT_OPTS=OPTIONS set_printoptions _tensor_str=format_values _add_suffixes=add_suffixes "
+        "_str_intern=format_tensor",
     ),
     ("torch.autograd.anomaly_mode", "torch.autograd", "detect_anomaly set_detect_anomaly"),
     (

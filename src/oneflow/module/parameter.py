@@ -10,6 +10,7 @@ from oneflow.base.flags import reject_strings
 from oneflow.base.placement import DeviceOrSharding
 from oneflow.functional.creation.options import choose_device, new_shape
 from oneflow.primitives.operators.creation import zeros
+from oneflow.program.value import ValueOfClass
 from oneflow.tensor.composed import ComposedTensor
 from oneflow.tensor.subclasses import disabled_torch_function
 from oneflow.tensor.tensor import Tensor
@@ -17,7 +18,16 @@ from oneflow.tensor.transfer import device_or_sharding, import_array
 from oneflow.tensor.views import alias_storage, unwrap
 
 
-class Parameter(Tensor):
+class _ParameterType(type):
+    """The class of `Parameter`, to which also belong parameters that have classes of their own."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if super().__instancecheck__(instance):
+            return True
+        return cls is Parameter and isinstance(instance, Tensor) and hasattr(instance, "_is_param")
+
+
+class Parameter(Tensor, metaclass=_ParameterType):
     """A tensor that becomes a parameter of the module it is assigned to.
 
     Args:
@@ -44,8 +54,11 @@ class Parameter(Tensor):
                 f"Parameter(): `data` must be a tensor of one array, got {type(data).__name__};"
                 " make a parameter of its values"
             )
+        value = unwrap(data)
+        if isinstance(value, ValueOfClass):
+            return _of_class(data, requires_grad)
         parameter = object.__new__(cls)
-        parameter._value = unwrap(data).alias()
+        parameter._value = value.alias()
         differentiable = data.dtype.is_floating_point or data.dtype.is_complex
         alias_storage(parameter, data, uncounted=False)
         parameter.requires_grad_(requires_grad and differentiable)
@@ -74,6 +87,23 @@ class Parameter(Tensor):
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
+
+
+def _of_class(data: Tensor, requires_grad: bool) -> Any:
+    """A tensor whose class computes its operators, as a parameter: of the class, and a leaf.
+
+    Raises:
+        RuntimeError: `detach` gives a tensor of another class.
+    """
+    leaf = data.detach()
+    if type(leaf) is not type(data):
+        raise RuntimeError(
+            f"Creating a Parameter from an instance of type {type(data).__name__} requires that "
+            f"detach() returns an instance of the same type, but return type "
+            f"{type(leaf).__name__} was found instead"
+        )
+    setattr(leaf, "_is_param", True)  # noqa: B010 - an attribute of users' classes
+    return leaf.requires_grad_(requires_grad)
 
 
 def new_parameter(

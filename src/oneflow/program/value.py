@@ -106,6 +106,20 @@ class Value:
         return f"<value {self.spec!r}{' pending' if self.array is None else ''}>"
 
 
+class ValueOfClass(Value):
+    """Base of values that are no array: the class of their tensor computes operators of them."""
+
+    __slots__ = ()
+
+    def handle(self) -> Any:
+        """Return a tensor of that class with this value."""
+        raise NotImplementedError
+
+    def kept(self) -> Value:
+        """Return a value with the same history that keeps the tensor alive."""
+        raise NotImplementedError
+
+
 _new = Value.__new__
 
 

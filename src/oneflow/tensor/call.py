@@ -14,7 +14,7 @@ from oneflow.dispatch.call import (
 from oneflow.dispatch.operand_casts import CASTING
 from oneflow.primitives.operators.shape import reshape
 from oneflow.primitives.registry import Primitive
-from oneflow.program.value import Value
+from oneflow.program.value import Value, ValueOfClass
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.view_chain import ViewCall, ViewChain
 from oneflow.tensor.views import join, unwrap
@@ -24,6 +24,8 @@ _new = Tensor.__new__
 
 def wrap(value: Any) -> Tensor:
     """A tensor that holds `value`."""
+    if isinstance(value, ValueOfClass):
+        return value.handle()
     tensor = _new(Tensor)
     tensor._value = value
     return tensor

@@ -12,7 +12,9 @@ import numpy as np
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.placement import DeviceOrSharding
+from oneflow.differentiation.grad_mode import no_grad
 from oneflow.primitives.operators.creation import zeros
+from oneflow.program.value import ValueOfClass
 from oneflow.tensor.call import wrap
 from oneflow.tensor.copied_memory import (
     Part,
@@ -36,6 +38,8 @@ def deep_copy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
     cached = memo.get(id(self))
     if cached is not None:
         return cached
+    if isinstance(self._value, ValueOfClass):
+        return _copy_of_class(self, memo)
     result = memo[id(self)] = Tensor.__new__(Tensor)
     copy_memory(result, self, memo)
     if self.is_leaf:
@@ -44,6 +48,28 @@ def deep_copy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
             result._grad = deep_copy(self.grad, memo)
     vars(result).update(copy.deepcopy(vars(self), memo))
     return _of_class_of(result, self)
+
+
+def _copy_of_class(self: Tensor, memo: dict[Any, Any]) -> Tensor:
+    """A copy of a tensor whose class computes its operators: of its clone, and what is in it.
+
+    Raises:
+        RuntimeError: `clone` gives a tensor of another class.
+    """
+    with no_grad():
+        result: Any = self.clone()
+    if type(result) is not type(self):
+        raise RuntimeError(
+            f"deepcopy: `clone` of {type(self).__name__} returned a {type(result).__name__}; its "
+            "`__torch_dispatch__` must return a tensor of the class"
+        )
+    memo[id(self)] = result
+    vars(result).update(copy.deepcopy(vars(self), memo))
+    if self.is_leaf:
+        result.requires_grad_(self.requires_grad)
+        if self.grad is not None:
+            result._grad = copy.deepcopy(self.grad, memo)
+    return result
 
 
 def _of_class_of(result: Tensor, original: Tensor) -> Tensor:
@@ -95,11 +121,24 @@ def reduce(self: Tensor, protocol: SupportsIndex) -> tuple[Any, ...]:
     The pickle of a global tensor has all values, so that it is complete in itself. Ranks take part
     as in reading it, and hold their parts again when all of them unpickle it.
     """
+    spec = self._value.spec
+    if isinstance(self._value, ValueOfClass):
+        arguments = type(self), spec.shape, spec.dtype, spec.device, self.requires_grad
+        return rebuild_wrapper, arguments, dict(vars(self))
     reduced = _reduce_values(self)
     if type(self) is Tensor:
         return reduced
     rebuild_values, arguments, *state = reduced
     return rebuild_as, (type(self), rebuild_values, *arguments), *state
+
+
+def rebuild_wrapper(
+    kind: Any, shape: tuple[int, ...], dtype: DType, device: Any, requires_grad: bool
+) -> Tensor:
+    """Rebuild a tensor whose class computes its operators while unpickling."""
+    return kind._make_wrapper_subclass(
+        kind, shape, dtype=dtype, device=device, requires_grad=requires_grad
+    )
 
 
 def _reduce_values(self: Tensor) -> tuple[Any, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from oneflow.base.device import META_TYPE
 from oneflow.base.dtype import DType, complex_dtype, get_default_dtype
 from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.differentiation.node_names import short_name
+from oneflow.program.value import ValueOfClass
 from oneflow.tensor.methods import attach
 from oneflow.tensor.reads import ignore_reads
+from oneflow.tensor.subclasses import has_dispatch
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
@@ -180,7 +183,9 @@ def _contents(array: np.ndarray, indent: int) -> str:
 
 def _has_values(tensor: Tensor) -> bool:
     """Return whether a tensor has values that can be read."""
-    return not (unwrap(tensor).is_symbolic or tensor.device.type == META_TYPE)
+    value = unwrap(tensor)
+    is_wrapper = isinstance(value, ValueOfClass)
+    return not (is_wrapper or value.is_symbolic or tensor.device.type == META_TYPE)
 
 
 def _has_default_dtype(dtype: DType, without_numbers: bool) -> bool:
@@ -191,14 +196,13 @@ def _has_default_dtype(dtype: DType, without_numbers: bool) -> bool:
     return dtype in (default, dt.int64, dt.bool_, complex_dtype(default))
 
 
-def _suffixes(tensor: Tensor) -> list[str]:
+def _suffixes(tensor: Tensor, is_hidden: bool) -> list[str]:
     suffixes = []
     spec = tensor._value.spec
     if spec.sbp is not None:
         suffixes += [f"placement={spec.device!r}", f"sbp={spec.sbp!r}"]
     elif tensor.device.type != "cpu":
         suffixes.append(f"device='{tensor.device}'")
-    is_hidden = not _has_values(tensor)
     if is_hidden or (tensor.numel() == 0 and tensor.ndim != 1):
         suffixes.append(f"size={tuple(tensor.shape)}")
     if program_name() != PYTORCH or not _has_default_dtype(
@@ -226,18 +230,40 @@ def format_values(self: Tensor, indent: int = 0) -> str:
         return _contents(self.numpy(), indent)
 
 
-def format_tensor(self: Tensor) -> str:
-    """The tensor as text; long ones are summarised. Reads the values, if there are any."""
-    prefix = "tensor("
-    if not _has_values(self):
-        return ", ".join([f"{prefix}...", *_suffixes(self)]) + ")"
-    text = prefix + format_values(self, len(prefix))
+def format_tensor(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    """The tensor as text; long ones are summarised. Reads the values, if there are any.
+
+    Args:
+        self: the tensor.
+        tensor_contents: what stands in the place of the values.
+    """
+    prefix = f"{type(self).__name__}(" if has_dispatch(type(self)) else "tensor("
+    is_hidden = tensor_contents is None and not _has_values(self)
+    suffixes = _suffixes(self, is_hidden)
+    if is_hidden:
+        return ", ".join([f"{prefix}...", *suffixes]) + ")"
+    contents = tensor_contents or format_values(self, len(prefix))
+    return add_suffixes(prefix + contents, suffixes, len(prefix))
+
+
+def add_suffixes(
+    tensor_str: str, suffixes: Sequence[str], indent: int, force_newline: bool = False
+) -> str:
+    """Return the text of a tensor with what follows its values, and the bracket at the end.
+
+    Args:
+        tensor_str: the beginning.
+        suffixes: what follows; what has no place in the line begins a new one.
+        indent: where lines begin.
+        force_newline: the first one begins a line.
+    """
+    text = tensor_str
     # Counted as PyTorch counts, one more than the characters of the last line and the bracket.
     last_line = len(text) - text.rfind("\n") + 1
-    for suffix in _suffixes(self):
-        if last_line + len(suffix) + 2 > OPTIONS.linewidth:
-            text += ",\n" + " " * len(prefix) + suffix
-            last_line = len(prefix) + len(suffix)
+    for suffix in suffixes:
+        if force_newline or last_line + len(suffix) + 2 > OPTIONS.linewidth:
+            text += ",\n" + " " * indent + suffix
+            last_line, force_newline = indent + len(suffix), False
         else:
             text += ", " + suffix
             last_line += len(suffix) + 2

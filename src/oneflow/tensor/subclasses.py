@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
+from oneflow.base.hook import Hook
 from oneflow.base.shape import Size
 from oneflow.base.traceback import hide_internal_frames
 from oneflow.primitives.operators.shape import reshape
@@ -33,7 +34,8 @@ _NEVER_OVERRIDDEN = {"as_subclass"} | {
     )
     for name in names.split()
 }
-_VIEWS = ("T", "mT", "H", "mH", "real", "imag", "data")
+#: The properties that are views.
+VIEW_PROPERTIES = ("T", "mT", "H", "mH", "real", "imag", "data")
 #: The methods that overrides get for Python's operators; for others it is the operator's own.
 _METHODS_OF_OPERATORS = {
     **{f"__{name}__": name for name in ("abs", "add", "ge", "gt", "le", "lt", "matmul", "mul")},
@@ -78,6 +80,10 @@ class FirstSubclass:
 
 
 FIRST_SUBCLASS = FirstSubclass()
+#: Makes functions ask classes that compute operators, from the first tensor of one on.
+ENABLE_DISPATCH: Hook[Callable[[], None]] = Hook(
+    "operators of classes", "oneflow.tensor.python_dispatch"
+)
 
 
 class _Overrides(threading.local):
@@ -146,6 +152,14 @@ def has_override(kind: type) -> bool:
     )
 
 
+@functools.cache
+def has_dispatch(kind: type) -> bool:
+    """Return whether a class computes the operators of its tensors by ``__torch_dispatch__``."""
+    function: Any = getattr(kind, "__torch_dispatch__", None)
+    is_own = function is not None and issubclass(kind, Tensor)
+    return is_own and not hasattr(getattr(function, "__func__", function), "is_disabled")
+
+
 def _no_types(values: Iterable[Any]) -> tuple[type, ...]:
     """Ask no class: the function takes objects of any."""
     return ()
@@ -160,7 +174,7 @@ def enable_overrides() -> None:
         copy = FIRST_SUBCLASS.waiting.pop()
         _enable_override(copy, copy)
     methods = {
-        name: _copy_of(member)
+        name: copy_of_function(member)
         for name, member in overridden_members()
         if inspect.isfunction(member)
     }
@@ -228,7 +242,7 @@ def overridable(
 def _overridable(
     function: FunctionType, public_api: Any, checks_classes: bool, name: str | None
 ) -> FunctionType:
-    copy = _copy_of(function)
+    copy = copy_of_function(function)
     copy.__name__ = name or function.__name__
     OVERRIDABLE.add(copy)
     if not checks_classes:
@@ -240,7 +254,8 @@ def _overridable(
     return copy
 
 
-def _copy_of(function: FunctionType) -> FunctionType:
+def copy_of_function(function: FunctionType) -> FunctionType:
+    """Return another function with the code, defaults and cells of one, which it wraps."""
     copy = FunctionType(
         function.__code__,
         function.__globals__,
@@ -263,7 +278,9 @@ def _enable_override(
     parts = (copy.__wrapped__, public_api, *state, asked, call, hide_internal_frames)
     # First the default: another thread may call the function between the two lines.
     copy.__kwdefaults__ = {**(copy.__kwdefaults__ or {}), "_parts": parts}
-    copy.__code__ = _code_with_cells(len(copy.__code__.co_freevars))
+    cells = len(copy.__code__.co_freevars)
+    # The file is this one, so that its frames are skipped where the line of the user is looked for.
+    copy.__code__ = code_with_cells(_CALL_OVERRIDE, cells, __file__)
 
 
 #: The code of overridable functions; its global names are those of the copied function. It does not
@@ -289,12 +306,17 @@ def of_cells({cells}):
 
 
 @functools.cache
-def _code_with_cells(count: int) -> CodeType:
-    """The code of an overridable function that has so many cells."""
+def code_with_cells(source: str, count: int, file: str) -> CodeType:
+    """Return the code of the function in a function `of_cells`, with so many cells.
+
+    Args:
+        source: the text of `of_cells`, with ``{cells}`` where their names stand.
+        count: their number.
+        file: the file that the code tells as its own.
+    """
     names = "".join(f"cell_{number}, " for number in range(count))
     namespace: dict[str, Any] = {}
-    # The file is this one, so that its frames are skipped where the line of the user is looked for.
-    exec(compile(_CALL_OVERRIDE.format(cells=names), __file__, "exec"), namespace)
+    exec(compile(source.format(cells=names), file, "exec"), namespace)
     return namespace["of_cells"](*range(count)).__code__
 
 
@@ -311,14 +333,14 @@ def _first_result(
             OVERRIDES.modes = modes
         if result is not NotImplemented:
             return result
-    for kind in _in_order(types):
+    for kind in classes_in_order(types):
         result = kind.__torch_function__(function, types, args, kwargs)
         if result is not NotImplemented:
             return result
     return NotImplemented
 
 
-def _in_order(types: Iterable[Any]) -> list[Any]:
+def classes_in_order(types: Iterable[Any]) -> list[Any]:
     """Classes in the order of the arguments, but each before those that it is a subclass of."""
     kinds: list[Any] = []
     for kind in types:
@@ -394,13 +416,43 @@ def as_subclass(self: Tensor, cls: type[T]) -> T:
     """
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(f"`cls` must be a subclass of Tensor, got {cls!r}")
+    if has_dispatch(cls):
+        ENABLE_DISPATCH.value()
     result: Any = call_view(reshape, self, shape=self._value.spec.shape)
     object.__setattr__(result, "__class__", cls)
     return result
 
 
-def make_subclass(cls: type[T], data: Tensor, require_grad: bool = False) -> T:
-    """Return a leaf of a subclass on the memory of a tensor."""
+def make_subclass(
+    cls: type[T],
+    data: Tensor,
+    require_grad: bool = False,
+    *,
+    dispatch_sizes_strides_policy: str | None = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+    device_for_backend_keys: Any = None,
+) -> T:
+    """Return a leaf of a subclass on the memory of a tensor.
+
+    Args:
+        cls: the class.
+        data: the tensor.
+        require_grad: whether it asks for gradients.
+        dispatch_sizes_strides_policy: the class is asked for sizes, which is refused.
+        dispatch_device: changes nothing: properties of the class come first.
+        dispatch_layout: likewise.
+        device_for_backend_keys: changes nothing.
+
+    Raises:
+        NotImplementedError: the class asks for sizes.
+    """
+    if dispatch_sizes_strides_policy is not None:
+        raise NotImplementedError(
+            "`dispatch_sizes_strides_policy`: properties of the class can tell other sizes"
+        )
+    if has_dispatch(cls):
+        ENABLE_DISPATCH.value()
     result: Any = Tensor.detach(data)
     object.__setattr__(result, "__class__", cls)
     return result.requires_grad_(require_grad)
@@ -423,6 +475,10 @@ def prepare(cls: Any, **options: Any) -> None:
     """Give a new subclass methods that call its override, if it has one."""
     super(Tensor, cls).__init_subclass__(**options)
     _separate_state(cls)
+    own: Any = getattr(cls, "__torch_function__", None)
+    if has_dispatch(cls) and getattr(own, "__func__", None) is _torch_function:
+        # A class that computes operators has what they give, and no class is put on it.
+        setattr(cls, "__torch_function__", staticmethod(disabled_torch_function))  # noqa: B010
     if not has_override(cls):
         _PLAIN.add(cls)
         return
@@ -431,7 +487,7 @@ def prepare(cls: Any, **options: Any) -> None:
     for name, member in overridden_members():
         if getattr(cls, name, None) is not member:
             continue
-        if name in _VIEWS and isinstance(member, property):
+        if name in VIEW_PROPERTIES and isinstance(member, property):
             getter: Any = member.fget
             setattr(cls, name, property(overridable(getter, getter), member.fset))
 

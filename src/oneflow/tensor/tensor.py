@@ -22,6 +22,7 @@ from oneflow.base.shape import Size
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.hooks import (
+    SUMS,
     TRANSFORMS,
     UNWRAP,
     WRAP,
@@ -33,8 +34,7 @@ from oneflow.differentiation.node import AccumulateGrad, Node
 from oneflow.differentiation.node_names import public_node
 from oneflow.dispatch.global_call import converted
 from oneflow.primitives.operators.creation import zeros
-from oneflow.primitives.operators.elementwise import add
-from oneflow.program.value import INFERENCE, Value
+from oneflow.program.value import INFERENCE, Value, ValueOfClass
 from oneflow.runtime.eager import read_ready
 from oneflow.runtime.lazy_array import HostArray
 from oneflow.tensor.attributes import UserAttributes, WithState
@@ -437,9 +437,17 @@ class Tensor(WithState):
 
 
 def _from_value(value: Value) -> Tensor:
+    if isinstance(value, ValueOfClass):
+        return value.handle()
     tensor = Tensor.__new__(Tensor)
     tensor._value = value
     return tensor
+
+
+def value_of(tensor: Tensor) -> Value:
+    """The value of a tensor, which goes on without the tensor."""
+    value = unwrap(tensor)
+    return value.kept() if isinstance(value, ValueOfClass) else value
 
 
 def _as_gradient(grad: Value, owner: Tensor) -> Value:
@@ -464,10 +472,12 @@ def _accumulate(owner: Tensor, grad: Value) -> None:
         current = owner._grad
         if current is None or current is ZERO_GRAD:
             _replace_gradient(owner, None, grad)
-        elif MODE.enabled:
-            _replace_gradient(owner, current, add(unwrap(current), grad))
         else:
-            write(current, add(unwrap(current), grad))
+            total = SUMS.add(unwrap(current), grad)
+            if MODE.enabled or isinstance(total, ValueOfClass):
+                _replace_gradient(owner, current, total)
+            else:
+                write(current, total)
 
 
 def _replace_gradient(owner: Tensor, old: Tensor | None, grad: Value) -> None:
@@ -485,4 +495,4 @@ def restore_gradient(owner: ref[Tensor], new: ref[Tensor], old: Tensor | None) -
 
 
 WRAP.fill(_from_value)
-UNWRAP.fill(unwrap)
+UNWRAP.fill(value_of)

@@ -13,7 +13,10 @@ from typing import Any
 
 import oneflow as flow
 from oneflow.mock_torch.pytorch import top_level
+from oneflow.mock_torch.pytorch.aten_backward import BACKWARD_FUNCTIONS, backward_of
 from oneflow.mock_torch.pytorch.aten_functions import ATEN_FUNCTIONS, DIFFERENT
+from oneflow.mock_torch.pytorch.aten_schemas import Schema, schema_of
+from oneflow.tensor.python_dispatch import CALL_OVERLOAD, CALL_PACKET, is_asked
 from oneflow.tensor.tensor import Tensor
 
 # The modules of the operators whose names begin so.
@@ -57,10 +60,33 @@ class OpOverload:
         self.overloadpacket = overloadpacket
         self._overloadname = overload
         self.__name__ = f"{overloadpacket.__name__}.{overload}"
+        self.kernel = overloadpacket.kernel
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Call the operator."""
-        return self.overloadpacket(*args, **kwargs)
+        """Call the operator; modes and classes of arguments that compute it are asked."""
+        if is_asked(args, kwargs):
+            return CALL_OVERLOAD.value(self, args, kwargs)
+        return self.kernel(*args, **kwargs)
+
+    @property
+    def base_name(self) -> str:
+        """The operator's name, without the sign that it writes to its first argument."""
+        return self.overloadpacket.__name__.removesuffix("_")
+
+    @property
+    def writes(self) -> bool:
+        """True if the operator writes to its first argument."""
+        return self.overloadpacket.__name__.endswith("_")
+
+    @property
+    def _schema(self) -> Schema:
+        schema = schema_of(self.overloadpacket.__name__, self._overloadname)
+        if schema is None:
+            raise AttributeError(
+                f"`{self.name()}` has no schema here; its parameters are those of"
+                " the function of its name"
+            )
+        return schema
 
     def name(self) -> str:
         """Return the overload's name with its namespace, such as ``"aten::add.Tensor"``."""
@@ -103,9 +129,31 @@ class OpOverloadPacket:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the function; the first argument may be called `self`."""
+        if is_asked(args, kwargs):
+            return CALL_PACKET.value(self, args, kwargs)
+        return self.kernel(*args, **kwargs)
+
+    def kernel(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Compute the operator; nobody is asked."""
         if "self" in kwargs and not args:
             args = (kwargs.pop("self"),)
         return self._function(*args, **kwargs)
+
+    def overload(self, name: str) -> OpOverload:
+        """Return the overload of a name."""
+        return getattr(self, name)
+
+    def other(self, name: str) -> OpOverloadPacket:
+        """Return another operator of ATen."""
+        return aten_operator(name)
+
+    def overloads(self) -> list[str]:
+        """Return the names of the overloads that were asked for."""
+        return list(self._overloads)
+
+    def backward_operator(self) -> OpOverload:
+        """Return the operator that gives the gradients of this one's arguments."""
+        return aten_operator(f"{self.__name__.removesuffix('_')}_backward").overload("default")
 
     def __getattr__(self, name: str) -> OpOverload:
         # A copy that is being made has no name yet, and is asked for special methods.
@@ -135,7 +183,13 @@ def aten_operator(name: str) -> OpOverloadPacket:
         AttributeError: no function here computes it.
     """
     if name not in _OPERATORS:
-        function = ATEN_FUNCTIONS.get(name) or _in_place(name) or _public_function(name)
+        function = (
+            ATEN_FUNCTIONS.get(name)
+            or BACKWARD_FUNCTIONS.get(name)
+            or _in_place(name)
+            or _public_function(name)
+            or _backward(name)
+        )
         if function is None:
             raise AttributeError(
                 f"`torch.ops.aten.{name}`: no function computes this operator; use a function of"
@@ -143,6 +197,17 @@ def aten_operator(name: str) -> OpOverloadPacket:
             )
         _OPERATORS[name] = OpOverloadPacket(name, function)
     return _OPERATORS[name]
+
+
+def _backward(name: str) -> Callable[..., Any] | None:
+    """The backward pass of an operator that has one of its own in PyTorch, too."""
+    base = name.removesuffix("_backward")
+    if base == name:
+        return None
+    try:
+        return backward_of(aten_operator(base).kernel)
+    except AttributeError:
+        return None
 
 
 def _in_place(name: str) -> Callable[..., Any] | None:

@@ -11,6 +11,7 @@ from oneflow.mock_torch.pytorch._C.names import (
     _debug_only_are_vmap_fallback_warnings_enabled,
     _debug_only_display_vmap_fallback_warnings,
     _ExcludeDispatchKeyGuard,
+    _get_default_device,
     _get_function_stack_at,
     _get_tracing_state,
     _is_alias_of,
@@ -24,6 +25,11 @@ from oneflow.tensor.function_modes import (
     EnableTorchFunction as _EnableTorchFunction,
     pop_mode as _pop_torch_function_stack,
     push_mode as _push_on_torch_function_stack,
+)
+from oneflow.tensor.python_dispatch import (
+    DisableTorchDispatch as _DisableTorchDispatch,
+    pop_mode as _pop_torch_dispatch_stack,
+    push_mode as _push_on_torch_dispatch_stack,
 )
 from oneflow.tensor.subclasses import (
     DisableTorchFunctionSubclass,

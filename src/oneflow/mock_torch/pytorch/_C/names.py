@@ -7,7 +7,7 @@ import threading
 from contextlib import nullcontext
 from typing import Any
 
-from oneflow import Tensor
+from oneflow import Tensor, get_default_device
 from oneflow.autograd import no_grad
 from oneflow.mock_torch.missing import MissingTracing
 from oneflow.tensor.subclasses import OVERRIDES
@@ -100,6 +100,11 @@ def _jit_set_ignored(*values: Any) -> None:
 
 def _log_api_usage_once(event: str) -> None:
     """Count nothing: the use of functions is not recorded."""
+
+
+def _get_default_device() -> str:
+    """Return the device on which tensors are made by default."""
+    return str(get_default_device())
 
 
 def _get_tracing_state() -> None:

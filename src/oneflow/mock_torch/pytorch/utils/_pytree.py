@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from types import UnionType
 from typing import Any
 
 PyTree = Any
@@ -410,8 +411,21 @@ def tree_map_only(
     )
 
 
+def tree_map_only_(
+    type_or_types_or_pred: Any, func: Callable[[Any], Any], tree: PyTree, **options: Any
+) -> PyTree:
+    """Call a function for leaves of some types, and return the tree."""
+    tree_map_only(type_or_types_or_pred, func, tree, **options)
+    return tree
+
+
+def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable[[Any], Any]], Any]:
+    """Decorator of a function of leaves of some types; others it returns as they are."""
+    return lambda func: lambda leaf: func(leaf) if _matches(type_or_types_or_pred, leaf) else leaf
+
+
 def _matches(types_or_test: Any, leaf: Any) -> bool:
-    if isinstance(types_or_test, type | tuple):
+    if isinstance(types_or_test, type | tuple | UnionType):
         return isinstance(leaf, types_or_test)
     return bool(types_or_test(leaf))
 
@@ -424,6 +438,53 @@ def tree_all(pred: Callable[[Any], bool], tree: PyTree, **options: Any) -> bool:
 def tree_any(pred: Callable[[Any], bool], tree: PyTree, **options: Any) -> bool:
     """Return whether `pred` holds for a leaf."""
     return any(map(pred, tree_leaves(tree, **options)))
+
+
+def tree_all_only(
+    type_or_types: Any, /, pred: Callable[[Any], bool], tree: PyTree, **options: Any
+) -> bool:
+    """Return whether `pred` holds for all leaves of some types."""
+    return all(pred(x) for x in tree_leaves(tree, **options) if isinstance(x, type_or_types))
+
+
+def tree_any_only(
+    type_or_types: Any, /, pred: Callable[[Any], bool], tree: PyTree, **options: Any
+) -> bool:
+    """Return whether `pred` holds for a leaf of some types."""
+    return any(pred(x) for x in tree_leaves(tree, **options) if isinstance(x, type_or_types))
+
+
+def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list[Any]:
+    """Return the leaves of a function's arguments."""
+    return [leaf for tree in (*args, *kwargs.values()) for leaf in tree_leaves(tree)]
+
+
+def tree_leaves_with_path(
+    tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
+) -> list[tuple[KeyPath, Any]]:
+    """Return the leaves of a tree, each with the keys that lead to it."""
+    return tree_flatten_with_path(tree, is_leaf)[0]
+
+
+def key_get(obj: Any, kp: KeyPath) -> Any:
+    """Return what keys lead to in a tree."""
+    for key in kp:
+        obj = getattr(obj, key.name) if isinstance(key, GetAttrKey) else obj[_index_of(key)]
+    return obj
+
+
+def _index_of(key: KeyEntry) -> Any:
+    return key.idx if isinstance(key, SequenceKey) else key.key
+
+
+def is_namedtuple_instance(obj: object) -> bool:
+    """Return whether something is a named tuple."""
+    return is_namedtuple_class(type(obj))
+
+
+def is_namedtuple_class(cls: type) -> bool:
+    """Return whether a class is one of named tuples."""
+    return issubclass(cls, tuple) and hasattr(cls, "_fields")
 
 
 def keystr(kp: Sequence[KeyEntry]) -> str:
