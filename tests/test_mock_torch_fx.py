@@ -240,7 +240,7 @@ def test_the_names_are_pytorchs():
     ours = in_place_of("torch.fx")
     names = {"Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer"}
     assert names | {"has_side_effect", "map_arg", "symbolic_trace", "wrap"} <= set(dir(ours))
-    assert set(torch_fx.__all__) - set(dir(ours)) == {"replace_pattern"}
+    assert set(torch_fx.__all__) - set(dir(ours)) == set()
 
 
 def own_tracer(framework):

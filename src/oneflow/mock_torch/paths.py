@@ -10,6 +10,46 @@ from oneflow.functional.creation.storages import STORAGE_CLASSES
 
 _FUNCTIONAL_OPTIMIZERS = "adadelta adagrad adam adamw adamax asgd nadam radam rmsprop rprop sgd"
 _FUNCTIONS = ("torch", "torch.nn.functional")
+_XPU_MEMORY = (
+    "empty_cache get_per_process_memory_fraction max_memory_allocated max_memory_reserved "
+    "mem_get_info memory_allocated memory_reserved memory_snapshot memory_stats "
+    "memory_stats_as_nested_dict reset_accumulated_memory_stats reset_peak_memory_stats "
+    "set_per_process_memory_fraction"
+)
+_XPU_RANDOM = (
+    "get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all seed seed_all "
+    "set_rng_state set_rng_state_all"
+)
+#: Modules of devices that are not here, and the names of each.
+_ABSENT_DEVICES = {
+    "torch.xpu": f"{_XPU_MEMORY} {_XPU_RANDOM} Event Stream StreamContext can_device_access_peer "
+    "clock_rate current_device current_stream default_generators device device_count "
+    "device_memory_used device_of get_arch_list get_device_capability get_device_name "
+    "get_device_properties get_gencode_flags get_stream_from_external init is_available "
+    "is_bf16_supported is_initialized is_tf32_supported memory_usage power_draw set_device "
+    "set_stream stream synchronize temperature utilization",
+    "torch.xpu.memory": _XPU_MEMORY,
+    "torch.xpu.random": _XPU_RANDOM,
+    "torch.xpu.streams": "Event Stream",
+    "torch.mtia": f"{_XPU_RANDOM} attach_out_of_memory_observer current_device current_stream "
+    "default_stream device device_count empty_cache=synchronize get_device_capability "
+    "get_device_properties init is_available is_bf16_supported is_initialized "
+    "max_memory_allocated memory_allocated memory_stats record_memory_history "
+    "reset_peak_memory_stats=empty_cache set_device set_stream snapshot stream synchronize",
+    "torch.mtia.memory": "max_memory_allocated memory_allocated memory_stats "
+    "reset_peak_memory_stats=empty_cache",
+    "torch.mps": "Event compile_shader current_allocated_memory device_count "
+    "driver_allocated_memory empty_cache=synchronize get_rng_state is_available load_metallib "
+    "manual_seed=set_device recommended_max_memory seed=initial_seed "
+    "set_per_process_memory_fraction set_rng_state synchronize",
+    "torch.mps.event": "Event",
+    "torch.mps.profiler": "is_capturing_metal is_metal_capture_enabled metal_capture profile "
+    "start stop",
+    "torch.backends.mps": "get_core_count get_name is_available is_built is_macos13_or_newer "
+    "is_macos_or_newer",
+    "torch.backends.cusparselt": "get_max_alg_id=empty_cache is_available version=empty_cache",
+    "torch.backends.kleidiai": "is_available",
+}
 _ROWS = (
     ("torch", "oneflow.amp", "GradScaler"),
     ("torch", "oneflow.cuda", "Event"),
@@ -62,6 +102,35 @@ _ROWS = (
     ("torch", "oneflow.functional.linalg.lapack", "lu=packed_lu"),
     *((home, "oneflow.mock_torch.pytorch.conv", "conv_tbc") for home in _FUNCTIONS),
     *((home, "oneflow", "native_channel_shuffle=channel_shuffle") for home in _FUNCTIONS),
+    (
+        "torch",
+        "oneflow.mock_torch.pytorch.kernels",
+        "AcceleratorError _addmm_activation _aminmax _compute_linear_combination "
+        "_efficientzerotensor _int_mm _log_softmax _masked_softmax _neg_view _softmax _unique "
+        "_unique2 _weight_norm affine_grid_generator alias_copy convolution detach_copy=alias_copy "
+        "eig embedding_renorm_ frobenius_norm from_file get_device grid_sampler "
+        "grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler has_lapack has_mkl has_openmp "
+        "has_spectral is_distributed lstsq matrix_rank native_batch_norm native_dropout "
+        "native_group_norm native_layer_norm nuclear_norm set_flush_denormal "
+        "slice_copy solve symeig view_as_complex_copy view_as_real_copy",
+    ),
+    (
+        "torch",
+        "oneflow.mock_torch.pytorch.amp.scaling",
+        "_amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_",
+    ),
+    ("torch", "oneflow.mock_torch.pytorch._higher_order_ops.control_flow", "while_loop"),
+    ("torch.nn", "oneflow.mock_torch.pytorch.nn.earlier_layers", "Container NLLLoss2d"),
+    ("torch.nn.modules", "oneflow.mock_torch.pytorch.nn.earlier_layers", "Container NLLLoss2d"),
+    ("torch.nn.modules.container", "oneflow.mock_torch.pytorch.nn.earlier_layers", "Container"),
+    ("torch.nn.modules.loss", "oneflow.mock_torch.pytorch.nn.earlier_layers", "NLLLoss2d"),
+    ("torch._lobpcg", "torch", "lobpcg"),
+    ("torch.cuda", "oneflow.mock_torch.pytorch.kernels", "has_magma"),
+    (
+        "torch._C",
+        "oneflow.mock_torch.pytorch.kernels",
+        "has_lapack has_mkl has_openmp has_spectral",
+    ),
     ("torch", "oneflow.mock_torch.pytorch.recurrent", "gru lstm rnn_relu rnn_tanh"),
     ("torch", "oneflow._C", "gru_cell lstm_cell rnn_relu_cell rnn_tanh_cell"),
     ("torch", "oneflow.distributions.gamma", "_standard_gamma=standard_gamma"),
@@ -220,11 +289,9 @@ _ROWS = (
         "ProcessContext ProcessExitedException ProcessRaisedException spawn SpawnContext "
         "start_processes",
     ),
-    ("torch.mps", "oneflow.mock_torch.pytorch.xpu", "device_count is_available"),
-    (
-        "torch.mtia",
-        "oneflow.mock_torch.pytorch.xpu",
-        "device_count is_available is_initialized",
+    *(
+        (module, "oneflow.mock_torch.pytorch.xpu", names)
+        for module, names in _ABSENT_DEVICES.items()
     ),
     ("torch.nn.modules", "torch.nn", "RMSNorm"),
     (

@@ -17,3 +17,6 @@ from oneflow.mock_torch.pytorch.fx.node import (
     map_arg as map_arg,
 )
 from oneflow.mock_torch.pytorch.fx.proxy import Proxy as Proxy
+from oneflow.mock_torch.pytorch.fx.subgraph_rewriter import (
+    replace_pattern as replace_pattern,
+)

@@ -25,7 +25,7 @@ from oneflow.mock_torch.pytorch.fx.patching import (
     _Patcher,
     wrap as wrap,
 )
-from oneflow.mock_torch.pytorch.fx.proxy import Proxy, TracerBase
+from oneflow.mock_torch.pytorch.fx.proxy import ParameterProxy, Proxy, TracerBase
 from oneflow.mock_torch.pytorch.top_level import ScriptObject as ScriptObject, _assert
 from oneflow.tensor.subclasses import enable_overrides
 from oneflow.tensor.tensor import Tensor
@@ -113,7 +113,12 @@ class Tracer(TracerBase):
             return attr_val
         path = self._path_of_tensor(attr_val)
         if path not in parameter_proxy_cache:
-            parameter_proxy_cache[path] = self.create_proxy("get_attr", path, (), {})
+            make = None
+            if self.param_shapes_constant and isinstance(attr_val, nn.Parameter):
+                make = functools.partial(ParameterProxy, self, name=path, param=attr_val)
+            parameter_proxy_cache[path] = self.create_proxy(
+                "get_attr", path, (), {}, proxy_factory_fn=make
+            )
         return parameter_proxy_cache[path]
 
     def create_arg(self, a: Any) -> Argument:

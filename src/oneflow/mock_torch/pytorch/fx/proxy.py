@@ -11,8 +11,10 @@ from typing import Any
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.layout import Layout, MemoryFormat
+from oneflow.base.shape import Size
 from oneflow.mock_torch.pytorch.fx.graph import Graph
 from oneflow.mock_torch.pytorch.fx.node import Argument, Node, Target, map_aggregate
+from oneflow.nn import Parameter
 from oneflow.tensor.subclasses import enable_overrides
 from oneflow.tensor.tensor import Tensor
 
@@ -198,6 +200,50 @@ class Proxy:
         if vars(Tensor).get(name) is orig_method:
             return tracers[0].create_proxy("call_method", name, args, kwargs)
         return tracers[0].create_proxy("call_function", orig_method, args, kwargs)
+
+
+class ParameterProxy(Proxy):
+    """A symbolic parameter whose sizes are numbers, so that conditions may depend on them.
+
+    Args:
+        tracer: what records.
+        node: its node.
+        name: its path.
+        param: the parameter.
+    """
+
+    def __init__(self, tracer: TracerBase, node: Node, name: str, param: Parameter) -> None:
+        super().__init__(node, tracer)
+        if not isinstance(param, Parameter):
+            raise AssertionError(f"Expected Parameter, got {type(param)}")
+        self.param, self.name = param, name
+
+    def __repr__(self) -> str:
+        return f"ParameterProxy({self.name})"
+
+    @property
+    def shape(self) -> Size:
+        """The sizes."""
+        return self.param.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self.param.ndim
+
+    def size(self) -> Size:
+        """Return the sizes."""
+        return self.param.shape
+
+    def dim(self) -> int:
+        """Return the number of dimensions."""
+        return self.param.ndim
+
+    def numel(self) -> int:
+        """Return the number of elements."""
+        return self.param.numel()
+
+    nelement = numel
 
 
 class Attribute(Proxy):

@@ -1,0 +1,1 @@
+"""``torch.fx.passes.infra``: passes over graph modules, and their order."""
