@@ -114,6 +114,22 @@ def test_zero_1_scatters_each_gradient_once():
     assert count(graph, "all-reduce") == 0
 
 
+def test_zero_1_splits_a_gradient_that_is_split_otherwise_at_once():
+    flow.manual_seed(0)
+    table = nn.Embedding(32, 4).to_global(FOUR, B)
+    graph = TrainGraph(table, square_loss, flow.optim.SGD(table.parameters(), lr=0.5, momentum=0.9))
+    graph.config.enable_zero(stage=1, shard_min_size=1)
+    expected = nn.Embedding(32, 4).to_global(FOUR, B)
+    expected.load_state_dict(table.state_dict())
+    words = flow.arange(16, placement=FOUR, sbp=B).to_global(sbp=S(0))
+    graph(words)
+    square_loss(expected, words).backward()
+    wanted = expected.weight - 0.5 * expected.weight.grad
+    np.testing.assert_allclose(table.weight.numpy(), wanted.numpy(), rtol=1e-6)
+    # Of the new parameter, not of its gradient.
+    assert count(graph, "all-gather") == 1
+
+
 def test_zero_2_keeps_no_whole_gradients_between_micro_batches():
     graph = training(net(PAIR), zero=2)
     graph(rows(PAIR, S(0)))

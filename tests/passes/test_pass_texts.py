@@ -60,6 +60,13 @@ def _large_product() -> Call:
     return graph, (flow.ones(512, 512, placement=_mesh(), sbp=flow.sbp.broadcast),)
 
 
+def _product_of_splits() -> Call:
+    """A product that is small to make split by columns, and costly to bring to rows then."""
+    x = flow.ones(512, 16, placement=_mesh(), sbp=flow.sbp.split(0))
+    weight = flow.ones(16, 2048, placement=_mesh(), sbp=flow.sbp.split(1))
+    return graph_of(lambda x, weight: (x @ weight).softmax(1)), (x, weight)
+
+
 def _lookup() -> Call:
     """A table that is looked up, and a weight."""
     model = nn.ModuleList([nn.Embedding(5, 2), nn.Linear(2, 1, bias=False)])
@@ -133,11 +140,12 @@ def _written_attention() -> Call:
 
 CALLS: dict[str, Callable[[], Call]] = {
     "checked_updates": _checked_write,
-    "regather": _zero_3,
     "auto_parallel": _large_product,
     "sparse_updates": _lookup,
     "dead_code": _unused_value,
     "exchange_once": _micro_batches,
+    "conversions": _product_of_splits,
+    "regather": _zero_3,
     "fuse_attention": _written_attention,
     "channels_last": _convolution,
     "materialize": _shared_operand,

@@ -28,13 +28,13 @@ NAMES = (
     "sdpa", "sdpa_gqa", "sdpa_full", "key_padding", "written_block", "padded_attention",
     "dropout", "cross_entropy", "experts", "lstm", "wide_deep", "vit", "resnet50", "bert", "llama",
     "gpt2", "gpt2_dropout", "gpt2_float32_sums", "llama_zero1", "llama_zero3", "llama_tensor",
-    "llama_sequence",
+    "llama_zero1_half_sums", "llama_zero3_half_sums", "llama_tensor_half_sums", "llama_sequence",
 )  # fmt: skip
 CHIPS = ("h100", "v5e")
 # XLA's compiler for GPUs finds no tiles for this one's products, neither for ours nor for JAX's.
 FAILING = (("vit", "h100"),)
 # Programs that several chips compute together, and no single one.
-DISTRIBUTED = ("gpt2_float32_sums", "llama_zero1", "llama_zero3", "llama_tensor", "llama_sequence")
+DISTRIBUTED = NAMES[NAMES.index("gpt2_float32_sums") :]
 SHARED = tuple((name, "h100:8") for name in ("gpt2", "resnet50", *DISTRIBUTED))
 # The name of the operators, of which each is compiled by itself and compared with nothing.
 ROWS = "rows"

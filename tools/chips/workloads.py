@@ -71,12 +71,12 @@ class Function(nn.Graph):
 class TrainingGraph(nn.Graph):
     """A training step."""
 
-    def __init__(self, training: Training, half: bool, zero: int) -> None:
+    def __init__(self, training: Training, half: bool, zero: int, reduce_dtype: Any) -> None:
         super().__init__()
         self.model, self.loss_of = training.model, training.loss_of
         self.add_optimizer(training.optimizer)
         if half:
-            self.config.enable_amp(True, dtype=flow.bfloat16)
+            self.config.enable_amp(True, dtype=flow.bfloat16, reduce_dtype=reduce_dtype)
         if zero:
             self.config.enable_zero(stage=zero, shard_min_size=1)
 
@@ -116,6 +116,7 @@ def _training(
     half: bool = True,
     zero: int = 0,
     splits: Mapping[str, int] | None = None,
+    reduce_dtype: Any = None,
     **options: Any,
 ) -> Workload:
     """A training step of `benchmarks`.
@@ -127,6 +128,7 @@ def _training(
         zero: the stage of ZeRO.
         splits: the dimension of each of our parameters that is split over chips, by the end of
             its name.
+        reduce_dtype: in which our devices may add up gradients.
         options: of the `Workload`.
     """
 
@@ -141,7 +143,7 @@ def _training(
             tensor.to_global(placement, flow.sbp.broadcast).to_global(sbp=split)
             for tensor in training.inputs
         )
-        return TrainingGraph(training, half, zero), inputs
+        return TrainingGraph(training, half, zero, reduce_dtype), inputs
 
     def in_jax(type: str) -> tuple[Any, tuple, tuple]:
         step = jax_step()
@@ -404,6 +406,24 @@ _SPLITS = {
     **dict.fromkeys([".out.weight", ".down.weight"], 1),
     f"{_LLAMA['layers'] + 2}.weight": 0,
 }
+_ZERO_1 = functools.partial(
+    _llama, _SHARED_LLAMA, "cudnn", zero=1, layout=_layout(_whole, jax_llama.split_rows)
+)
+_ZERO_3 = functools.partial(
+    _llama,
+    _SHARED_LLAMA,
+    "cudnn",
+    zero=3,
+    layout=_layout(jax_llama.split_rows, jax_llama.split_rows),
+)
+_TENSOR = functools.partial(
+    _llama,
+    _SHARED_LLAMA,
+    "cudnn",
+    splits=_SPLITS,
+    batch_dim=None,
+    layout=_layout(jax_llama.split_weights, jax_llama.split_weights),
+)
 _CLICKS = {"batch": 4096, "rows": 20000}
 _VIT = "vit_tiny_patch16_224"
 WORKLOADS = {
@@ -432,22 +452,12 @@ WORKLOADS = {
     ),
     "bert": _training(_bert, _jax_bert),
     "llama": _llama(_LLAMA),
-    "llama_zero1": _llama(
-        _SHARED_LLAMA, "cudnn", zero=1, layout=_layout(_whole, jax_llama.split_rows)
-    ),
-    "llama_zero3": _llama(
-        _SHARED_LLAMA,
-        "cudnn",
-        zero=3,
-        layout=_layout(jax_llama.split_rows, jax_llama.split_rows),
-    ),
-    "llama_tensor": _llama(
-        _SHARED_LLAMA,
-        "cudnn",
-        splits=_SPLITS,
-        batch_dim=None,
-        layout=_layout(jax_llama.split_weights, jax_llama.split_weights),
-    ),
+    "llama_zero1": _ZERO_1(),
+    "llama_zero3": _ZERO_3(),
+    "llama_tensor": _TENSOR(),
+    "llama_zero1_half_sums": _ZERO_1(reduce_dtype=flow.bfloat16),
+    "llama_zero3_half_sums": _ZERO_3(reduce_dtype=flow.bfloat16),
+    "llama_tensor_half_sums": _TENSOR(reduce_dtype=flow.bfloat16),
     "llama_sequence": _llama(_LLAMA, gathers=True, batch_dim=1, layout=_layout(_whole, _whole)),
     "gpt2": _gpt(0.0),
     "gpt2_dropout": _gpt(0.1),

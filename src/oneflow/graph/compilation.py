@@ -15,7 +15,12 @@ from typing import Any
 
 from oneflow.base.placement import Placement
 from oneflow.compiler.lower import Executable
-from oneflow.graph.auto_parallel import auto_parallel_text, reshard_variables, sharding_search
+from oneflow.graph.auto_parallel import (
+    auto_parallel_text,
+    conversion_search,
+    reshard_variables,
+    sharding_search,
+)
 from oneflow.graph.binding import StepBinding, bind
 from oneflow.graph.capture import Capturable, CaptureSettings, captured_step
 from oneflow.graph.captured_step import CapturedStep
@@ -95,8 +100,10 @@ def pass_context(captured: CapturedStep, settings: CaptureSettings) -> PassConte
         zero_stage=settings.config.zero_stage,
         parameters=frozenset([n for n, step_input in inputs if step_input.kind == "parameter"]),
         phases=captured.phases,
-        auto_sharding=sharding_search(captured, settings.config.auto_parallel),
+        auto_sharding=sharding_search(captured, settings.config),
+        conversions=conversion_search(captured, settings.config),
         sparse_tables=frozenset([n for n, step_input in inputs if id(step_input.source) in sparse]),
+        pinned=captured.pinned,
         partitioned=len(captured.program.devices) > 1,
         guarded=captured.guarded,
         numbers={len(inputs) + i: n for i, n in constants_of(captured, captured.program).items()},

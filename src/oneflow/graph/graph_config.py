@@ -48,6 +48,7 @@ class GraphConfig:
         self._is_training = is_training
         self._options: dict[str, Any] = {
             "amp": None,
+            "reduce_dtype": None,
             "fuse_model_update_ops": True,
             "fuse_add_to_output": True,
             "fuse_cast_scale": True,
@@ -93,6 +94,11 @@ class GraphConfig:
     def amp_dtype(self) -> DType | None:
         """The half precision of `enable_amp`, or None."""
         return self._options["amp"]
+
+    @property
+    def reduce_dtype(self) -> DType | None:
+        """The half precision in which devices may add up partial sums, or None."""
+        return self._options["reduce_dtype"]
 
     @property
     def gradient_accumulation_steps(self) -> int:
@@ -141,18 +147,28 @@ class GraphConfig:
 
     # --- set by users
 
-    def enable_amp(self, mode: bool = True, *, dtype: DType = float16) -> None:
+    def enable_amp(
+        self, mode: bool = True, *, dtype: DType = float16, reduce_dtype: DType | None = None
+    ) -> None:
         """Run products and convolutions in half precision, and what needs precision in float32.
 
-        Each operator declares its precision at its definition. Parameters stay float32.
+        Each operator declares its precision at its definition. Parameters stay float32, and so do
+        the sums of their gradients over devices.
 
         Args:
             mode: on or off.
             dtype: `oneflow.float16` or `oneflow.bfloat16`.
+            reduce_dtype: the half precision in which devices may add up what they computed in it,
+                such as gradients, which sends half as much; None: the dtype of what reads the sum.
         """
-        if dtype not in HALF_DTYPES:
-            raise ValueError(f"`dtype` must be oneflow.float16 or oneflow.bfloat16, got {dtype}")
-        self._set("amp", dtype if _flag("mode", mode) else None)
+        for name, half in (("dtype", dtype), ("reduce_dtype", reduce_dtype or dtype)):
+            if half not in HALF_DTYPES:
+                raise ValueError(
+                    f"`{name}` must be oneflow.float16 or oneflow.bfloat16, got {half}"
+                )
+        enabled = _flag("mode", mode)
+        self._set("amp", dtype if enabled else None)
+        self._set("reduce_dtype", reduce_dtype if enabled else None)
 
     def allow_fuse_model_update_ops(self, mode: bool = True) -> None:
         """Fuse casting, scaling, regularisation and the update of a parameter; XLA always does."""

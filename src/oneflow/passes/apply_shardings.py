@@ -1,6 +1,6 @@
 """Give a program other shardings: other signatures of its operations, and the conversions needed.
 
-`auto_sharding` chooses the shardings; this condition them.
+`auto_sharding` chooses the shardings.
 """
 
 from __future__ import annotations
@@ -62,7 +62,10 @@ class ShardingAssignment:
 def apply_shardings(
     program: Program, constraints: ShardingConstraints, assignment: ShardingAssignment
 ) -> Program:
-    """Return the program with the shardings of `assignment`; its results are the same."""
+    """Return the program with the shardings of `assignment`; its results are the same.
+
+    Values keep their numbers, so that each instruction stays in its phase.
+    """
     return _ShardingBuilder(program, constraints, assignment).run()
 
 
@@ -86,6 +89,8 @@ class _ShardingBuilder:
             self._versions[number][spec.sbp or ()] = number
         self._sources = constraints.converted_values(old)
         self._operations: dict[tuple, Operation] = {}
+        # The old numbers of values, by the new ones; conversions have none.
+        self._old_numbers: dict[int, int] = {}
 
     def run(self) -> Program:
         """Return the new program."""
@@ -98,7 +103,26 @@ class _ShardingBuilder:
             variable = self._constraints.updates.get(index)
             spec = table[number] if variable is None else self._new.specs[variable]
             outputs.append(self._version(number, spec, ""))
-        return replace(self._new.program(), outputs=tuple(outputs))
+        return self._with_old_numbers(replace(self._new.program(), outputs=tuple(outputs)))
+
+    def _with_old_numbers(self, program: Program) -> Program:
+        """The new program with the old numbers of values, and others for conversions."""
+        first = max(self._old.spec_table(), default=-1) + 1
+        converted = [
+            number
+            for instruction in program.instructions
+            for number in instruction.results
+            if number not in self._old_numbers
+        ]
+        numbers = self._old_numbers | {number: first + i for i, number in enumerate(converted)}
+        instructions = []
+        for instruction in program.instructions:
+            operands = tuple([numbers.get(number, number) for number in instruction.operands])
+            start = numbers[instruction.results.start]
+            results = range(start, start + len(instruction.results))
+            instructions.append(replace(instruction, operands=operands, results=results))
+        outputs = tuple([numbers.get(number, number) for number in program.outputs])
+        return replace(program, instructions=tuple(instructions), outputs=outputs)
 
     def _compute(self, instruction: Instruction, signature: Signature | None) -> None:
         operation = instruction.operation
@@ -116,6 +140,7 @@ class _ShardingBuilder:
         results = self._new.append(operation, operands, instruction.scope)
         for old, new, spec in zip(instruction.results, results, operation.out_specs, strict=True):
             self._versions[old][spec.sbp or ()] = new
+            self._old_numbers[new] = old
 
     def _version(self, number: int, target: TensorSpec, scope: str) -> int:
         """The new number of a value with the sharding of `target`."""

@@ -5,17 +5,22 @@ the conversions are left out, and the signatures of operations and the shardings
 chosen anew, so that computing and converting together take least by the cost model, see
 `oneflow.primitives.cost.time_model`. One dimension of the mesh is chosen after the other, and
 all of them again until nothing is gained.
+
+Devices add up partial sums in half precision only where the step as recorded does, or where the
+search says so: elsewhere a cast to a wider dtype comes first, as recorded.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from oneflow.base.sbp import BROADCAST, NdSbp
+from oneflow.base.dtype import HALF_DTYPES, DType
+from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp
 from oneflow.base.spec import TensorSpec
 from oneflow.passes.apply_shardings import (
     ShardingAssignment,
@@ -34,11 +39,19 @@ from oneflow.passes.sharding_graph import (
 )
 from oneflow.primitives.cost.chips import Chip
 from oneflow.primitives.cost.time_model import boxing_seconds
+from oneflow.primitives.sharding.collectives import collectives_of
 from oneflow.primitives.sharding.signatures import SignatureSpace
+from oneflow.primitives.traits import Kind
 from oneflow.program.cost import program_seconds
+from oneflow.program.cse import eliminate_common_values
 from oneflow.program.ir import Instruction, Program
+from oneflow.program.liveness import memory_of
 
 _ROUNDS = 4
+# Steps whose devices send less than this stay as recorded: a search takes longer than it saves.
+_LEAST_BYTES = 1 << 20
+# The factor by which other shardings of intermediate values may need more temporary memory.
+_MEMORY = 1.5
 
 
 @dataclass(frozen=True)
@@ -49,11 +62,13 @@ class ShardingSearch:
         constraints: limits on the shardings.
         chip: the kind of the devices.
         shares_conversions: count one conversion of a value for all that read it.
+        reduce_dtype: the half precision in which devices may add up any partial sums.
     """
 
     constraints: ShardingConstraints
     chip: Chip
     shares_conversions: bool = True
+    reduce_dtype: DType | None = None
 
 
 def assign_shardings(program: Program, search: ShardingSearch) -> Program:
@@ -69,6 +84,31 @@ def assign_shardings(program: Program, search: ShardingSearch) -> Program:
     return sharded_program if after < before else program
 
 
+def choose_conversions(program: Program, search: ShardingSearch) -> Program:
+    """Return the program with other shardings of what is between its inputs and its results.
+
+    It is `program` itself where devices send little, or would send no less, or would need much
+    more memory.
+    """
+    sent = _bytes_sent(program)
+    if sent < _LEAST_BYTES:
+        return program
+    sharded_program = assign_shardings(program, search)
+    if _bytes_sent(sharded_program) >= sent:
+        return program
+    old, new = (memory_of(version, ()).temporary for version in (program, sharded_program))
+    return sharded_program if new <= _MEMORY * old else program
+
+
+def _bytes_sent(program: Program) -> float:
+    """The bytes that each device sends for the conversions of a program."""
+    return sum(
+        collective.sent
+        for instruction in eliminate_common_values(program).instructions
+        for collective in collectives_of(instruction.operation)
+    )
+
+
 class _Solver:
     """The choices for one program.
 
@@ -82,6 +122,8 @@ class _Solver:
         self._constraints = search.constraints
         self._chip = search.chip
         self._shares_conversions = search.shares_conversions
+        self._reduce_dtype = search.reduce_dtype
+        self._reduced = _reduced_values(program, search.constraints)
         self._nodes: list[ShardingNode] = []
         self._edges: list[ConversionEdge] = []
         self._variables: dict[int, int] = {}
@@ -186,11 +228,19 @@ class _Solver:
         source, port = producer
         others = {node for node, _ in uses} - {source}
         is_variable = isinstance(self._nodes[source], TensorNode)
+        reduces = (
+            spec.dtype not in HALF_DTYPES
+            or spec.dtype is self._reduce_dtype
+            or number in self._reduced
+            or isinstance(self._nodes[source], FixedNode)
+        )
         if self._shares_conversions and len(others) > 1 and not is_variable:
             shared = self._values[number] = self._add(TensorNode(spec, partial=True))
-            self._edges.append(ConversionEdge(source, port, shared, ONLY_PORT, spec))
+            self._edges.append(ConversionEdge(source, port, shared, ONLY_PORT, spec, reduces))
             source, port = shared, ONLY_PORT
-        self._edges += [ConversionEdge(source, port, node, use, spec) for node, use in uses]
+        self._edges += [
+            ConversionEdge(source, port, node, use, spec, reduces) for node, use in uses
+        ]
 
     def _first_choice(self, node: ShardingNode) -> tuple:
         """The choice that is always possible: broadcast along every dimension of the mesh."""
@@ -243,7 +293,29 @@ class _Solver:
         targets = [self._nodes[edge.target].sharding(edge.in_port, choice) for choice in after]
         return np.array(
             [
-                [boxing_seconds(self._chip, edge.spec, source, target) for target in targets]
+                [
+                    boxing_seconds(self._chip, edge.spec, source, target)
+                    if edge.reduces or not _reduces(source, target)
+                    else math.inf
+                    for target in targets
+                ]
                 for source in sources
             ]
         )
+
+
+def _reduces(source: NdSbp, target: NdSbp) -> bool:
+    """Return whether a conversion adds up partial sums."""
+    pairs = zip(source, target, strict=True)
+    return any(before is PARTIAL_SUM and after is not PARTIAL_SUM for before, after in pairs)
+
+
+def _reduced_values(program: Program, constraints: ShardingConstraints) -> set[int]:
+    """The values whose partial sums the program adds up, before any cast of theirs."""
+    sources = constraints.converted_values(program)
+    return {
+        sources.get(instruction.operands[0], instruction.operands[0])
+        for instruction in program.instructions
+        if instruction.operation.primitive.traits.kind is Kind.BOXING
+        and _reduces(*(instruction.operation.attributes[end] for end in ("source", "target")))
+    }

@@ -13,6 +13,7 @@ converted values is the sum before the conversion, so that each instruction stay
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 
 from oneflow.base.dtype import bfloat16, complex64, complex128, float32, float64
@@ -30,13 +31,14 @@ from oneflow.program.ir import Instruction, Program
 _REDUCED_DTYPES = (bfloat16, float32, float64, complex64, complex128)
 
 
-def exchange_once(program: Program) -> Program:
+def exchange_once(program: Program, pinned: Collection[int] = ()) -> Program:
     """Return the program with sums of converted values converted once.
 
     Args:
         program: of any phases and placements.
+        pinned: results of conversions that the user asked for.
     """
-    merging = _Merging(program)
+    merging = _Merging(program, pinned)
     for instruction in program.instructions:
         merging.add(instruction)
     return merging.program()
@@ -45,8 +47,9 @@ def exchange_once(program: Program) -> Program:
 class _Merging:
     """The instructions, while those at the end of what was read may still change."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, pinned: Collection[int]) -> None:
         self._program = program
+        self._pinned = pinned
         uses = Counter(n for i in program.instructions for n in i.operands)
         uses.update(program.outputs)
         self._readers = uses
@@ -116,7 +119,10 @@ class _Merging:
             return False
         source, (between,) = first.operation.in_specs[0], first.operation.out_specs
         (result,) = instruction.operation.out_specs
-        if PARTIAL_SUM not in _sbp(source) or result.device is not source.device:
+        if result.device is not source.device:
+            return False
+        ends = (first.results.start, instruction.results.start)
+        if PARTIAL_SUM not in _sbp(source) and any(number in self._pinned for number in ends):
             return False
         if PARTIAL_SUM in _sbp(result):  # what each device has could be told from the parts
             return False

@@ -58,7 +58,9 @@ class PassContext:
         parameters: inputs that are parameters.
         phases: phase of each instruction, by the number of its first result.
         auto_sharding: the search for shardings, if the graph asks for auto parallelism.
+        conversions: the search for shardings of intermediate values, where conversions cost much.
         sparse_tables: inputs that optimizers update sparsely.
+        pinned: results of conversions that the user asked for.
         partitioned: the program is split into tasks, and each is compiled for itself.
         guarded: a check before the program may have failed.
         numbers: run-time numbers that are the same in every run, by the number of the value.
@@ -69,7 +71,9 @@ class PassContext:
     parameters: Collection[int] = ()
     phases: Mapping[int, Phase] = field(default_factory=dict)
     auto_sharding: ShardingSearch | None = None
+    conversions: ShardingSearch | None = None
     sparse_tables: Collection[int] = ()
+    pinned: Collection[int] = ()
     partitioned: bool = False
     guarded: bool = False
     numbers: Mapping[int, Any] = field(default_factory=dict)
@@ -99,6 +103,13 @@ def _assign_shardings(program: Program, context: PassContext) -> Program:
     return assign_shardings(program, context.auto_sharding)
 
 
+def _choose_conversions(program: Program, context: PassContext) -> Program:
+    from oneflow.passes.auto_sharding import choose_conversions  # noqa: PLC0415 - as above
+
+    assert context.conversions is not None
+    return choose_conversions(program, context.conversions)
+
+
 PASSES: tuple[Pass, ...] = (
     # After a failed run-time check tensors keep their values. First, while numbers are as recorded.
     # The tasks of a pipeline that update start only when all checks are known.
@@ -110,15 +121,6 @@ PASSES: tuple[Pass, ...] = (
             bool(context.writes)
             and (context.guarded or bool(program.checks))
             and not context.partitioned
-        ),
-    ),
-    # Parameters that ZeRO 3 splits are gathered when they are read, in each phase anew.
-    Pass(
-        "regather",
-        PassGroup.STEP,
-        lambda program, context: regather(program, context.parameters, context.phases),
-        lambda program, context: (
-            context.zero_stage >= 3 and not context.auto_sharding and not context.partitioned
         ),
     ),
     # The shardings of all tensors are chosen together.
@@ -145,8 +147,24 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "exchange_once",
         PassGroup.STEP,
-        lambda program, context: exchange_once(program),
+        lambda program, context: exchange_once(program, context.pinned),
         lambda program, context: any(isinstance(device, Placement) for device in program.devices),
+    ),
+    # Where much is sent, conversions are weighed over the whole step.
+    Pass(
+        "conversions",
+        PassGroup.STEP,
+        _choose_conversions,
+        lambda program, context: context.conversions is not None,
+    ),
+    # Parameters that ZeRO 3 splits are gathered when they are read, in each phase anew.
+    Pass(
+        "regather",
+        PassGroup.STEP,
+        lambda program, context: regather(program, context.parameters, context.phases),
+        lambda program, context: (
+            context.zero_stage >= 3 and not context.auto_sharding and not context.partitioned
+        ),
     ),
     # Attention that is written out keeps no matrix of weights.
     Pass(

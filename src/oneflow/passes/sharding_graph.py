@@ -148,6 +148,7 @@ class ConversionEdge(NamedTuple):
         target: number of the node that reads it.
         in_port: port of `target`.
         spec: spec of the tensor, with any SBP.
+        reduces: partial sums of it may be added up, rather than behind a cast to a wider dtype.
     """
 
     source: int
@@ -155,3 +156,4 @@ class ConversionEdge(NamedTuple):
     target: int
     in_port: Port
     spec: TensorSpec
+    reduces: bool
