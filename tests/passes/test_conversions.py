@@ -105,7 +105,7 @@ def conversions(program):
 
 
 def half_sums(way):
-    """How many conversions of a step add up partial sums in half precision."""
+    """The number of conversions of a step that add up partial sums in half precision."""
     return sum(
         before.dtype in HALF_DTYPES
         and any(a is PARTIAL_SUM and a is not b for a, b in zip(before.sbp, after.sbp, strict=True))

@@ -126,7 +126,7 @@ def test_zero_1_splits_a_gradient_that_is_split_otherwise_at_once():
     square_loss(expected, words).backward()
     wanted = expected.weight - 0.5 * expected.weight.grad
     np.testing.assert_allclose(table.weight.numpy(), wanted.numpy(), rtol=1e-6)
-    # Of the new parameter, not of its gradient.
+    # The new parameter is gathered, its gradient is not.
     assert count(graph, "all-gather") == 1
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from oneflow.base.dtype import DType
 from oneflow.base.placement import Placement
 from oneflow.base.sbp import BROADCAST
 from oneflow.differentiation.grad_mode import no_grad
@@ -15,9 +15,6 @@ from oneflow.passes.auto_sharding import ShardingSearch
 from oneflow.primitives.cost.chips import Chip, chip_of_type
 from oneflow.program.cost import program_seconds
 from oneflow.program.ir import Program
-
-if TYPE_CHECKING:
-    from oneflow.graph.graph_config import GraphConfig
 
 
 @dataclass(frozen=True)
@@ -41,13 +38,14 @@ class AutoParallelOptions:
         return chip_of_type(placement.type).slowed(self.compute_factor, self.latency)
 
 
-def sharding_search(captured: CapturedStep, config: GraphConfig) -> ShardingSearch | None:
+def sharding_search(
+    captured: CapturedStep, options: AutoParallelOptions | None, reduce_dtype: DType | None
+) -> ShardingSearch | None:
     """The search for shardings of a captured step; None if auto parallelism is off.
 
     Raises:
         RuntimeError: the step runs on several placements.
     """
-    options = config.auto_parallel
     if options is None or not isinstance(captured.device, Placement):
         return None
     program = captured.program
@@ -74,25 +72,19 @@ def sharding_search(captured: CapturedStep, config: GraphConfig) -> ShardingSear
         () if options.ignore_user_sbp else captured.pinned,
     )
     chip = options.chip(next(iter(devices)))
-    return ShardingSearch(constraints, chip, options.shares_conversions, config.reduce_dtype)
+    return ShardingSearch(constraints, chip, options.shares_conversions, reduce_dtype)
 
 
-def conversion_search(captured: CapturedStep, config: GraphConfig) -> ShardingSearch | None:
+def conversion_search(captured: CapturedStep, reduce_dtype: DType | None) -> ShardingSearch | None:
     """The search for shardings of what is between the variables of a step and its results.
 
-    None for auto parallelism, which chooses these, too, and for micro batches under ZeRO 2 and 3,
-    which exchange gradients each, as recorded, lest whole ones live between them.
+    None for steps that are local, and for those on several placements.
     """
-    if (
-        not isinstance(captured.device, Placement)
-        or config.auto_parallel is not None
-        or (config.zero_stage >= 2 and config.gradient_accumulation_steps > 1)
-        or len(captured.program.devices) > 1
-    ):
+    if not isinstance(captured.device, Placement) or len(captured.program.devices) > 1:
         return None
     constraints = ShardingConstraints(frozenset(), {}, captured.pinned)
     chip = chip_of_type(captured.device.type)
-    return ShardingSearch(constraints, chip, reduce_dtype=config.reduce_dtype)
+    return ShardingSearch(constraints, chip, reduce_dtype=reduce_dtype)
 
 
 def auto_parallel_text(before: Program, after: Program, options: AutoParallelOptions | None) -> str:

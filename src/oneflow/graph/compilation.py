@@ -95,13 +95,19 @@ def pass_context(captured: CapturedStep, settings: CaptureSettings) -> PassConte
         sparse = sparse.union(
             *(step.tensors for step in captured.optimizer_steps if step.owner.is_sparse)
         )
+    config = settings.config
+    # Auto parallelism chooses conversions, too. Micro batches under ZeRO 2 and 3 exchange gradients
+    # each, as recorded, lest whole ones live between them.
+    is_fixed = config.auto_parallel is not None or (
+        config.zero_stage >= 2 and config.gradient_accumulation_steps > 1
+    )
     return PassContext(
         writes=captured.writes,
-        zero_stage=settings.config.zero_stage,
+        zero_stage=config.zero_stage,
         parameters=frozenset([n for n, step_input in inputs if step_input.kind == "parameter"]),
         phases=captured.phases,
-        auto_sharding=sharding_search(captured, settings.config),
-        conversions=conversion_search(captured, settings.config),
+        auto_sharding=sharding_search(captured, config.auto_parallel, config.reduce_dtype),
+        conversions=None if is_fixed else conversion_search(captured, config.reduce_dtype),
         sparse_tables=frozenset([n for n, step_input in inputs if id(step_input.source) in sparse]),
         pinned=captured.pinned,
         partitioned=len(captured.program.devices) > 1,

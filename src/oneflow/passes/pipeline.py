@@ -150,7 +150,7 @@ PASSES: tuple[Pass, ...] = (
         lambda program, context: exchange_once(program, context.pinned),
         lambda program, context: any(isinstance(device, Placement) for device in program.devices),
     ),
-    # Where much is sent, conversions are weighed over the whole step.
+    # Conversions are weighed over the whole step where much is sent.
     Pass(
         "conversions",
         PassGroup.STEP,
