@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from oneflow import mock_torch
-from oneflow.tensor import python_dispatch, subclasses
+from oneflow.tensor import property_overrides, python_dispatch, subclasses
 from oneflow.tensor.tensor import Tensor
 
 
@@ -84,6 +84,8 @@ def overrides_enabled() -> Iterator[None]:
         try:
             yield
         finally:
+            python_dispatch.disable_dispatch()
+            property_overrides.disable_properties()
             first.waiting[:] = waiting
             for copy, code, defaults in before:
                 copy.__code__, copy.__kwdefaults__ = code, defaults
@@ -94,7 +96,4 @@ def dispatch_enabled() -> Iterator[None]:
     """Let functions ask modes and classes for operators in a block, and then none as before."""
     with overrides_enabled():
         python_dispatch.enable_dispatch()
-        try:
-            yield
-        finally:
-            python_dispatch.disable_dispatch()
+        yield

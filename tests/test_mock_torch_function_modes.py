@@ -276,3 +276,67 @@ def test_paths_of_functions_lead_to_them() -> None:
     assert not tools.get_ignored_functions() & {OURS.add, OURS.nn.functional.relu}
     assert tools.is_tensor_method_or_property(OURS.Tensor.add)
     assert not tools.is_tensor_method_or_property(OURS.nn.functional.linear)
+
+
+def _accesses(library: Any, program: Callable[[Any], Any]) -> list[str]:
+    """Names of functions that a mode sees, and of properties with their access."""
+    names = {}
+    for name in ("shape", "dtype", "grad", "T", "ndim", "requires_grad", "data", "grad_fn"):
+        for access in ("__get__", "__set__"):
+            names[getattr(getattr(library.Tensor, name), access)] = f"{name}.{access}"
+    log: list[str] = []
+
+    class Accesses(library.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            log.append(names.get(func, func.__name__))
+            return func(*args, **(kwargs or {}))
+
+    with Accesses():
+        program(library)
+    return log
+
+
+def _leaf(library: Any) -> Any:
+    return library.ones(2, 3, requires_grad=True)
+
+
+ACCESSES: dict[str, Callable[[Any], Any]] = {
+    "shape": lambda x: _leaf(x).shape,
+    "dtype": lambda x: _leaf(x).dtype,
+    "T": lambda x: _leaf(x).T.ndim,
+    "grad": lambda x: _leaf(x).grad,
+    "a gradient": lambda x: setattr(_leaf(x), "grad", x.ones(2, 3)),
+    "requires_grad": lambda x: setattr(x.ones(1), "requires_grad", True),
+    "data": lambda x: setattr(_leaf(x), "data", x.zeros(2, 3)),
+    "autograd.grad": lambda x: (lambda w: x.autograd.grad(w.sum(), w))(_leaf(x)),
+    "autograd.backward": lambda x: x.autograd.backward(_leaf(x).sum()),
+    "backward": lambda x: _leaf(x).sum().backward(),
+}
+LAYERS: dict[str, Callable[[Any], Any]] = {
+    "linear": lambda nn: nn.Linear(8, 2),
+    "convolution": lambda nn: nn.Conv2d(3, 4, 3),
+    "transposed convolution": lambda nn: nn.ConvTranspose2d(3, 4, 3),
+    "layer norm": lambda nn: nn.LayerNorm(8),
+    "relu": lambda nn: nn.ReLU(),
+    "softmax": lambda nn: nn.Softmax(1),
+    "max pool": lambda nn: nn.MaxPool2d(2),
+    "average pool": lambda nn: nn.AvgPool2d(2),
+    "adaptive pool": lambda nn: nn.AdaptiveAvgPool2d(1),
+    "dropout": lambda nn: nn.Dropout(0.5),
+    "several": lambda nn: nn.Sequential(nn.Conv2d(3, 4, 3), nn.GELU(), nn.Flatten()),
+}
+
+
+@pytest.mark.parametrize("name", ACCESSES)
+def test_modes_see_properties_and_derivatives(name: str) -> None:
+    assert _accesses(OURS, ACCESSES[name]) == _accesses(torch, ACCESSES[name])
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_modes_see_what_layers_call(name: str) -> None:
+    logs: dict[Any, list[str]] = {torch: [], OURS: []}
+    for library, log in logs.items():
+        layer, x = LAYERS[name](library.nn), library.ones(2, 3, 8, 8)
+        with _names(library, log):
+            layer(x)
+    assert logs[OURS] == logs[torch]

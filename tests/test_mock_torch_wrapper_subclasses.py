@@ -332,3 +332,36 @@ def test_wrappers_go_when_nobody_holds_them() -> None:
     del y
     gc.collect()
     assert inner() is None
+
+
+LAYERS: dict[str, Any] = {
+    "linear": lambda nn: nn.Linear(8, 2),
+    "convolution": lambda nn: nn.Conv2d(3, 4, 3),
+    "transposed convolution": lambda nn: nn.ConvTranspose2d(3, 4, 3),
+    "max pool": lambda nn: nn.MaxPool2d(2),
+    "average pool": lambda nn: nn.AvgPool2d(2),
+    "layer norm": lambda nn: nn.LayerNorm(8),
+    "flatten": lambda nn: nn.Flatten(),
+    "softmax": lambda nn: nn.Softmax(1),
+    "padding": lambda nn: nn.ZeroPad2d(1),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_are_pytorchs_operators(name: str) -> None:
+    logs: dict[Any, list[str]] = {torch: [], OURS: []}
+    for library, log in logs.items():
+
+        class Noting(_DISPATCH[library].TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None, log=log):
+                log.append(str(func))
+                return func(*args, **(kwargs or {}))
+
+        layer, x = LAYERS[name](library.nn), library.ones(2, 3, 8, 8)
+        with Noting():
+            layer(x)
+    ours, theirs = (
+        [f for f in logs[library] if f != "aten.detach.default"] for library in (OURS, torch)
+    )
+    assert ours == theirs
+    assert ours

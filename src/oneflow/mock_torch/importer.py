@@ -91,7 +91,12 @@ class ModuleWrapper(ModuleType):
             if name in _NEVER_OVERRIDDEN or not inspect.isfunction(value):
                 continue
             is_method = value.__qualname__ == f"Tensor.{name}"  # as `detach`
-            if is_method or inspect.unwrap(value).__module__.startswith(_FUNCTIONS):
+            is_derivative = self.__name__ == "torch.autograd" and name in ("backward", "grad")
+            if (
+                is_method
+                or is_derivative
+                or inspect.unwrap(value).__module__.startswith(_FUNCTIONS)
+            ):
                 prefix = _PREFIXES.get(self.__name__)
                 vars(self)[name] = function = overridable(
                     value,

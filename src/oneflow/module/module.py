@@ -114,7 +114,7 @@ class Module(HooksMixin, ConversionMixin, PyTorchStateMixin, KeywordSuggestion):
 
     def __setattr__(self, name: str, value: Any) -> None:
         members = self.__dict__
-        if isinstance(value, Parameter):
+        if isinstance(value, Tensor) and isinstance(value, Parameter):
             self._unregister(name, "_parameters")
             self.register_parameter(name, value)
         elif isinstance(value, Buffer):

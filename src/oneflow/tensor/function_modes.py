@@ -10,17 +10,19 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from oneflow.tensor.property_overrides import enable_properties
+from oneflow.tensor.python_dispatch import enable_dispatch
 from oneflow.tensor.subclasses import (
     ENTERED,
     OVERRIDES,
     DisableTorchFunctionSubclass,
-    enable_overrides,
 )
 
 
 def push_mode(mode: Any) -> None:
     """Push a mode, which computes the functions that this thread calls."""
-    enable_overrides()
+    enable_dispatch()  # what layers call asks, too
+    enable_properties()
     ENTERED.append(None)
     OVERRIDES.modes = (*OVERRIDES.modes, mode)
 
@@ -42,10 +44,9 @@ class TorchFunctionMode:
     """The base of contexts that compute functions in other ways.
 
     Within the block a function or method that the program calls becomes a call of
-    ``__torch_function__(func, types, args, kwargs)``, creations too. What layers compute inside,
-    and functions under the names of `oneflow`, are not seen. Nor are properties: to read
-    ``x.shape`` or ``x.grad`` is no call, where PyTorch has ``__get__``. Where a property or
-    ``repr`` calls methods, these are seen: ``x.requires_grad = True`` is ``requires_grad_``.
+    ``__torch_function__(func, types, args, kwargs)``: creations, too, what layers call, and
+    properties, of which `func` is the ``__get__`` or ``__set__``. What functions of this package
+    call for themselves, and functions under the names of `oneflow`, are not seen.
 
     Example:
         >>> from oneflow import mock_torch

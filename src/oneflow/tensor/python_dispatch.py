@@ -31,6 +31,7 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach
 from oneflow.tensor.subclasses import (
     ENABLE_DISPATCH,
+    ENTERED as FUNCTION_MODES,
     VIEW_PROPERTIES,
     code_with_cells,
     copy_of_function,
@@ -293,7 +294,7 @@ def _make_asking(function: FunctionType) -> None:
     else:
         copy.__wrapped__ = before
     ASKING[function] = function.__code__, function.__kwdefaults__
-    parts = (copy, function, _PLAIN, ENTERED, DISPATCH, DISPATCH_CALL.value)
+    parts = (copy, function, _PLAIN, (ENTERED, FUNCTION_MODES), DISPATCH, DISPATCH_CALL.value)
     # First the default: another thread may call the function between the two lines.
     function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "_parts": parts}
     function.__code__ = code_with_cells(_ASK, len(function.__code__.co_freevars), __file__)
@@ -303,9 +304,12 @@ def _make_asking(function: FunctionType) -> None:
 _ASK = """
 def of_cells({cells}):
     def dispatch(*args, _parts, **kwargs):
-        function, public, plain, entered, state, call = _parts
+        function, public, plain, (modes, function_modes), state, call = _parts
         if not state.is_on or (
-            not kwargs and not entered and plain.issuperset(map(type, args))
+            not kwargs
+            and not modes
+            and not function_modes
+            and plain.issuperset(map(type, args))
         ):
             return function(*args, **kwargs)
         return call(public, function, args, kwargs)

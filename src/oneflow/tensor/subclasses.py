@@ -21,6 +21,7 @@ from oneflow.base.traceback import hide_internal_frames
 from oneflow.primitives.operators.shape import reshape
 from oneflow.tensor.call import call_view
 from oneflow.tensor.methods import attach
+from oneflow.tensor.override_state import ENTERED as ENTERED, OVERRIDES as OVERRIDES
 from oneflow.tensor.tensor import Tensor
 
 T = TypeVar("T", bound=Tensor)
@@ -84,30 +85,6 @@ FIRST_SUBCLASS = FirstSubclass()
 ENABLE_DISPATCH: Hook[Callable[[], None]] = Hook(
     "operators of classes", "oneflow.tensor.python_dispatch"
 )
-
-
-class _Overrides(threading.local):
-    """The state of overrides in this thread.
-
-    Attributes:
-        is_on: classes are asked; not within calls of the `__torch_function__` of `Tensor`.
-        modes: the modes that have been entered, the innermost last.
-        modes_are_on: modes are asked; not within `DisableTorchFunction`.
-    """
-
-    is_on = True
-    modes: tuple[Any, ...] = ()
-    modes_are_on = True
-
-    @property
-    def asked_modes(self) -> tuple[Any, ...]:
-        """The modes that are asked, the innermost first of all: it is the last here."""
-        return self.modes if self.modes_are_on else ()
-
-
-OVERRIDES = _Overrides()
-#: An entry for each mode that a thread is in: without any no call asks for those of its thread.
-ENTERED: list[None] = []
 
 
 class DisableTorchFunctionSubclass:
@@ -294,7 +271,7 @@ def of_cells({cells}):
             if not kwargs and not entered and plain.issuperset(map(type, args)):
                 return function(*args)
             types = types_of((*args, *kwargs.values())) if overrides.is_on else ()
-            if not types and not overrides.asked_modes:
+            if not types and not (entered and overrides.are_asked_by(2)):
                 return function(*args, **kwargs)
             return call(public_api, types, args, kwargs)
         except Exception as error:

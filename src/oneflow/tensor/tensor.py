@@ -437,8 +437,6 @@ class Tensor(WithState):
 
 
 def _from_value(value: Value) -> Tensor:
-    if isinstance(value, ValueOfClass):
-        return value.handle()
     tensor = Tensor.__new__(Tensor)
     tensor._value = value
     return tensor
@@ -481,7 +479,7 @@ def _accumulate(owner: Tensor, grad: Value) -> None:
 
 
 def _replace_gradient(owner: Tensor, old: Tensor | None, grad: Value) -> None:
-    owner._grad = new = _from_value(grad)
+    owner._grad = new = grad.handle() if isinstance(grad, ValueOfClass) else _from_value(grad)
     recorder = grad.recorder
     if grad.array is None and recorder is not None:
         recorder.note_gradient(partial(restore_gradient, ref(owner), ref(new), old))
@@ -494,5 +492,5 @@ def restore_gradient(owner: ref[Tensor], new: ref[Tensor], old: Tensor | None) -
         tensor._grad = old
 
 
-WRAP.fill(_from_value)
+WRAP.fill(lambda value: value.handle() if isinstance(value, ValueOfClass) else _from_value(value))
 UNWRAP.fill(value_of)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,8 +20,8 @@ def _linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
         return input.matmul(weight.t())
     if input.ndim == 2:
         return operator("addmm", bias, input, weight.t())
-    if input.ndim == 3 and input.is_contiguous():
-        rows = operator("view", input, [input.shape[0] * input.shape[1], input.shape[2]])
+    if input.ndim > 2 and input.is_contiguous():
+        rows = operator("view", input, [math.prod(input.shape[:-1]), input.shape[-1]])
         product = operator("addmm", bias, rows, weight.t())
         return operator("view", product, [*input.shape[:-1], weight.shape[0]])
     return input.matmul(weight.t()) + bias
@@ -53,7 +54,17 @@ def _gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 
 @composition("dropout")
-def _dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+def _dropout(
+    input: Tensor,
+    p: float = 0.5,
+    training: bool = True,
+    inplace: bool = False,
+    generator: Any = None,
+    *,
+    addend: Tensor | None = None,
+) -> Tensor:
+    if generator is not None or addend is not None:
+        return NotImplemented
     if not training or p == 0:
         return input
     result = operator("native_dropout", input, p, True)[0]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
 from oneflow.functional import return_types
 from oneflow.functional.registry import FUNCTIONS
+from oneflow.mock_torch.modules import MODULE_IN_PLACE
 from oneflow.mock_torch.python_dispatch import (
     derivatives as derivatives,
     indexing as indexing,
@@ -16,17 +18,23 @@ from oneflow.mock_torch.python_dispatch import (
 )
 from oneflow.mock_torch.python_dispatch.calls import call_by_name, compute_alone
 from oneflow.mock_torch.python_dispatch.compositions import COMPOSITIONS
+from oneflow.mock_torch.python_dispatch.layers import BENEATH, METHODS
 from oneflow.mock_torch.python_dispatch.operators import operator
 from oneflow.mock_torch.pytorch.aten import aten_operator
 from oneflow.mock_torch.pytorch.aten_schemas import schemas_of
-from oneflow.nn.functional import linear
-from oneflow.nn.modules.linear import Linear
 from oneflow.tensor.python_dispatch import (
     DISPATCH_CALL,
     PUBLIC_FUNCTIONS,
     is_asked,
     is_wrapper,
     original_of,
+)
+from oneflow.tensor.subclasses import (
+    ENTERED as FUNCTION_MODES,
+    OVERRIDABLE,
+    OVERRIDES,
+    call_torch_function,
+    types_of,
 )
 from oneflow.tensor.tensor import Tensor
 
@@ -226,17 +234,44 @@ def dispatch_call(
         args: the arguments.
         kwargs: those by name.
     """
-    if public in _LAYERS:
-        return _LAYERS[public](*args, **kwargs)
+    if public in METHODS:
+        return METHODS[public](*args, **kwargs)
+    is_seen = bool(FUNCTION_MODES) and OVERRIDES.are_asked_by(3)
+    if public in BENEATH and "channels_last" not in args and (is_seen or is_asked(args, kwargs)):
+        return BENEATH[public](*args, **kwargs)
+    if is_seen:
+        known_as = public_names().get(public)
+        if known_as is not None:
+            args, kwargs = _in_order_of(known_as, public, args, kwargs)
+            types = types_of((*args, *kwargs.values()))
+            return call_torch_function(known_as, types, args, kwargs)
     if not is_asked(args, kwargs):
         return function(*args, **kwargs)
     return rule_of(public)(function, args, kwargs)
 
 
-def _linear(self: Linear, input: Tensor) -> Tensor:
-    return linear(input, self.weight, self.bias)
+@functools.cache
+def public_names() -> dict[Any, Any]:
+    """The functions that modes see where layers call others, by these."""
+    table: dict[Any, Any] = {}
+    originals = {
+        (inspect.unwrap(function), function.__name__): function for function in FUNCTIONS.values()
+    }
+    for path in ("torch", "torch.nn.functional"):
+        for member in vars(MODULE_IN_PLACE.value(path)).values():
+            if isinstance(member, FunctionType) and member in OVERRIDABLE:
+                table[originals.get((inspect.unwrap(member), member.__name__))] = member
+    return table
 
 
-#: What layers compute without calling a function.
-_LAYERS: dict[Any, Callable[..., Any]] = {Linear.forward: _linear}
-PUBLIC_FUNCTIONS.fill(lambda: (*FUNCTIONS.values(), *_LAYERS))
+def _in_order_of(
+    known_as: FunctionType, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments for another function, by name where that has them in another order."""
+    own, other = (list(inspect.signature(f).parameters) for f in (function, known_as))
+    if own[: len(args)] == other[: len(args)]:
+        return args, kwargs
+    return (), {**dict(zip(own, args, strict=False)), **kwargs}
+
+
+PUBLIC_FUNCTIONS.fill(lambda: (*FUNCTIONS.values(), *METHODS, *BENEATH))

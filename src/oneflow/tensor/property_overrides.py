@@ -1,0 +1,60 @@
+"""Properties of tensors that ask modes: ``x.shape`` is a call of the getter's ``__get__``.
+
+Those of classes with an override ask these (`prepare`); `Tensor`'s own ask modes from the first on
+that a thread enters. Code of this package reads properties for itself, and asks nobody.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+from oneflow.tensor.subclasses import (
+    ENTERED,
+    OVERRIDES,
+    call_torch_function,
+    code_with_cells,
+    copy_of_function,
+    types_of,
+)
+from oneflow.tensor.tensor import Tensor
+
+#: The functions of properties that ask, each with its code and defaults of before.
+ASKING: dict[FunctionType, tuple[Any, Any]] = {}
+_ASK = """
+def of_cells({cells}):
+    def ask(*args, _parts):
+        function, read, entered, overrides, types_of, call = _parts
+        if not entered or not overrides.are_asked_by(2, ()):
+            return function(*args)
+        return call(read(), types_of(args), args, dict())
+        ({cells})
+    return ask
+"""
+
+
+def enable_properties() -> None:
+    """Make the properties of tensors ask the modes of a thread from now on."""
+    if ASKING:
+        return
+    for name, member in list(vars(Tensor).items()):
+        if isinstance(member, property) and not name.startswith("__"):
+            for function, access in ((member.fget, "__get__"), (member.fset, "__set__")):
+                if isinstance(function, FunctionType) and function not in ASKING:
+                    _make_asking(function, member, access)
+
+
+def disable_properties() -> None:
+    """Give the functions of properties the code of before again."""
+    while ASKING:
+        function, (code, defaults) = ASKING.popitem()
+        function.__code__, function.__kwdefaults__ = code, defaults
+
+
+def _make_asking(function: FunctionType, member: property, access: str) -> None:
+    copy = copy_of_function(function)
+    ASKING[function] = function.__code__, function.__kwdefaults__
+    asked = (ENTERED, OVERRIDES, types_of, call_torch_function)
+    parts = (copy, lambda: getattr(member, access), *asked)
+    function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "_parts": parts}
+    function.__code__ = code_with_cells(_ASK, len(function.__code__.co_freevars), __file__)
