@@ -100,3 +100,58 @@ def test_the_time_is_that_of_results():
     assert y.numpy()[0, 0] == 400
     with pytest.raises(NotImplementedError, match="language"):
         OURS.Timer("1;", language="c++")
+
+
+def measurements(library):
+    """Times of two labels, in several environments, and with threads, columns and gaps."""
+    rows = [
+        ("sums", "small", "x + y", None, 1, [1e-4, 2e-4, 3e-4]),
+        ("sums", "large", "x + y", None, 1, [0.9, 1.0, 1.1, 1.2, 0.8]),
+        ("sums", "small", "x - y", "other", 4, [2.5e-4] * 5),
+        ("sums", "small", "x + y", None, 1, [4e-4]),
+        ("products", "one", "x * y", "a", 1, [1.2345e-3, 1.2346e-3]),
+        ("products", "one", "x * y", "bb", 1, [8e-3, 1e-3, 4e-3, 9e-3]),
+        ("products", "two", "x @ y", "bb", 2, [1.24e-3, 1.25e-3]),
+    ]
+    for label, description, stmt, note, threads, times in rows:
+        env = note if label == "products" else None
+        spec = library.TaskSpec(
+            stmt,
+            "",
+            label=label,
+            sub_label=None if env else note,
+            description=description,
+            env=env,
+            num_threads=threads,
+        )
+        yield library.Measurement(2, times, spec)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        lambda table: None,
+        lambda table: table.trim_significant_figures(),
+        lambda table: table.highlight_warnings(),
+        lambda table: table.colorize(),
+        lambda table: table.colorize(rowwise=True),
+    ],
+)
+def test_tables_are_pytorchs(setting):
+    texts = []
+    for library in (in_place_of("torch.utils.benchmark"), torch_benchmark):
+        table = library.Compare(list(measurements(library))[:4])
+        table.extend_results(list(measurements(library))[4:])
+        setting(table)
+        texts.append(str(table))
+        with pytest.raises(ValueError, match="Measurement"):
+            table.extend_results([1.0])
+    assert texts[0] == texts[1]
+
+
+def test_numbers_are_shortened():
+    mine, its = in_place_of("torch.utils.benchmark"), torch_benchmark
+    for number, count in ((3.14159, 2), (0.00123456, 4), (98765.0, 1)):
+        assert mine.trim_sigfig(number, count) == pytest.approx(its.trim_sigfig(number, count))
+    assert mine.ordered_unique([2, 1, 2]) == its.ordered_unique([2, 1, 2])
+    assert mine.unit_to_english("us") == its.unit_to_english("us")

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from oneflow.base.composed_operand import (
-    ComposedOperandError,
     NestedOperandError,
     SparseOperandError,
 )
@@ -312,7 +311,7 @@ def _result_after_error(
     """The result of a call that a function itself does not take; NotImplemented if nothing does."""
     kwargs = kwargs | {key: value for key, value in taken.items() if value is not None}
     name = public.__name__
-    if isinstance(error, ComposedOperandError):
+    if type(error) in COMPOSED_CALLS:
         return COMPOSED_CALLS[type(error)].value(name, args, kwargs)
     if (moved := factors_by_name(error, name, args)) is not None:
         tensors, factors = moved

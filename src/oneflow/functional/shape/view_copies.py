@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from oneflow.base.composed_operand import ComposedOperandError
 from oneflow.functional.registry import COMPOSED_CALLS, put_out, register_public
 from oneflow.functional.shape import concat, reshape, strided_views
 from oneflow.tensor.methods import attach
@@ -20,7 +19,7 @@ def _copied(name: str, view: Callable, arguments: str) -> Callable:
     def copied(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         try:
             view_result = view(*args, **kwargs)
-        except ComposedOperandError as error:
+        except tuple(COMPOSED_CALLS) as error:
             # Some tensors without views have copies.
             view_result = COMPOSED_CALLS[type(error)].value(name, args, kwargs)
         if isinstance(view_result, Tensor):

@@ -1,9 +1,16 @@
 """``torch.utils.benchmark``: how long statements take."""
 
+from oneflow.mock_torch.pytorch.utils.benchmark.compare import (
+    Colorize as Colorize,
+    Compare as Compare,
+)
 from oneflow.mock_torch.pytorch.utils.benchmark.measurement import (
     Measurement as Measurement,
     TaskSpec as TaskSpec,
+    ordered_unique as ordered_unique,
     select_unit as select_unit,
+    trim_sigfig as trim_sigfig,
+    unit_to_english as unit_to_english,
 )
 from oneflow.mock_torch.pytorch.utils.benchmark.timer import (
     Language as Language,
@@ -11,4 +18,16 @@ from oneflow.mock_torch.pytorch.utils.benchmark.timer import (
     timer as timer,
 )
 
-__all__ = ["Language", "Measurement", "TaskSpec", "Timer", "select_unit", "timer"]
+__all__ = [
+    "Colorize",
+    "Compare",
+    "Language",
+    "Measurement",
+    "TaskSpec",
+    "Timer",
+    "ordered_unique",
+    "select_unit",
+    "timer",
+    "trim_sigfig",
+    "unit_to_english",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterable
@@ -18,6 +19,22 @@ _FLUCTUATION, _INFLUENCE = 0.1, 0.25
 def select_unit(t: float) -> tuple[str, float]:
     """Return the unit of a time by which it is a number of few digits, and the unit's seconds."""
     return next((unit for unit in reversed(_UNITS) if t >= unit[1]), _UNITS[0])
+
+
+def unit_to_english(u: str) -> str:
+    """Return the name of a unit of time."""
+    return {"ns": "nanosecond", "us": "microsecond", "ms": "millisecond", "s": "second"}[u]
+
+
+def trim_sigfig(x: float, n: int) -> float:
+    """Return a number with `n` figures that are not 0."""
+    scale = 10 ** (math.ceil(math.log10(abs(x))) - n)
+    return round(x / scale) * scale
+
+
+def ordered_unique(elements: Iterable[Any]) -> list[Any]:
+    """Return each element once, in the order in which they come first."""
+    return list(dict.fromkeys(elements))
 
 
 @dataclass(frozen=True)
@@ -119,11 +136,11 @@ class Measurement:
 
     @property
     def significant_figures(self) -> int:
-        """An estimate of how many figures of the median mean something, 1 to 5."""
+        """An estimate of how many figures of the median mean something, 1 to 4."""
         times = sorted(self.times)
         middle = times[len(times) // 4 : -(-3 * len(times) // 4)]
         interval = max(1.645 * float(np.std(middle)) / len(middle) ** 0.5, 25e-9)
-        return int(min(max(np.floor(np.log10(self.median / interval)), 1), 5))
+        return int(min(max(np.floor(np.log10(self.median / interval)), 1), 4))
 
     @property
     def title(self) -> str:
