@@ -9,6 +9,7 @@ import oneflow as flow
 from oneflow import nn
 from oneflow.nn import functional as F
 
+RANK = flow.env.get_rank()
 B, P, S = flow.sbp.broadcast, flow.sbp.partial_sum, flow.sbp.split
 PAIR = flow.placement("cpu", [0, 1])
 WIDTH, HEADS, WORDS = 8, 2, 16
@@ -129,5 +130,22 @@ def check_functions():
                 assert results[mode].dtype == expected.dtype, note
 
 
+def check_ranks_that_compile_apart():
+    """One rank compiles what the other computes: neither waits for the other's way."""
+    settings, whole = flow.eager.settings, flow.arange(35.0).reshape(7, 5)
+    settings.mode = "compiled" if RANK == 0 else "deferred"
+    settings.by_operator = RANK == 1
+    try:
+        for sbp in (S(0), S(1), P):
+            x = whole.to_global(PAIR, B).to_global(sbp=sbp).requires_grad_()
+            (x.cumsum(0) * x.softmax(1)).sum().backward()
+            local = whole.clone().requires_grad_()
+            (local.cumsum(0) * local.softmax(1)).sum().backward()
+            np.testing.assert_allclose(x.grad.numpy(), local.grad.numpy(), rtol=1e-5, atol=1e-5)
+    finally:
+        settings.mode, settings.by_operator = "deferred", False
+
+
 check_decoding()
 check_functions()
+check_ranks_that_compile_apart()
