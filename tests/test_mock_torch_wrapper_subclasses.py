@@ -237,6 +237,47 @@ def _own_names(library: Any) -> Any:
     return before, has_chain, x._value, x._chain, (x + 1).tolist(), tuple(x.shape)
 
 
+def _quantized(library: Any) -> Any:
+    """A weight of integers and scales, with a table of the operators that it takes."""
+    aten, table = library.ops.aten, {}
+
+    class Quantized(library.Tensor):
+        @staticmethod
+        def __new__(cls, numbers, scale, dtype):
+            return library.Tensor._make_wrapper_subclass(cls, tuple(numbers.shape), dtype=dtype)
+
+        def __init__(self, numbers, scale, dtype):
+            self.numbers, self.scale = numbers, scale
+
+        def dequantize(self):
+            return self.numbers.to(self.dtype) * self.scale
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return table[func](*args, **(kwargs or {}))
+
+    def like(x, numbers, scale, dtype=None):
+        return Quantized(numbers, scale, dtype or x.dtype)
+
+    table[aten.detach.default] = lambda x: like(x, x.numbers, x.scale)
+    table[aten.t.default] = lambda x: like(x, x.numbers.t(), x.scale.t())
+    table[aten._to_copy.default] = lambda x, dtype=None, **_: like(x, x.numbers, x.scale, dtype)
+    table[aten.mm.default] = lambda x, w: x.mm(w.dequantize())
+    table[aten.addmm.default] = lambda b, x, w: b + x.mm(w.dequantize())
+    numbers = library.tensor([[1, -2], [3, 4]], dtype=library.int8)
+    weight = Quantized(numbers, library.tensor([[0.5], [0.25]]), library.float32)
+    layer = library.nn.Linear(2, 2)
+    layer.bias = library.nn.Parameter(library.tensor([1.0, 2.0]))
+    layer.weight = library.nn.Parameter(weight, requires_grad=False)
+    x = library.tensor([[1.0, 2.0]], requires_grad=True)
+    result = layer(x)
+    result.sum().backward()
+    wide = layer.weight.double()
+    kinds = type(layer.weight).__name__, isinstance(layer.weight, library.nn.Parameter)
+    values = result.tolist(), x.grad.tolist(), layer.bias.grad.tolist()
+    return *values, *kinds, str(wide.dtype).rpartition(".")[2], type(wide.t()).__name__
+
+
 def _sorted(library: Any) -> Any:
     result = _pair_of(library).sort(1)
     return type(result).__name__, _pair_of(library).max(1).values.tolist()
@@ -245,6 +286,7 @@ def _sorted(library: Any) -> Any:
 PROGRAMS = {
     "own names": _own_names,
     "sorted": _sorted,
+    "quantized": _quantized,
     "trained": _trained,
     "second derivative": _second_derivative,
     "accumulated": _accumulated,
