@@ -110,6 +110,11 @@ CASES = {
     "_weight_norm": lambda lib: lib._weight_norm(numbers(lib, 3, 4, 2), numbers(lib, 1, 4, 1), 1),
     "_neg_view": lambda lib: lib._neg_view(numbers(lib, 3)),
     "_efficientzerotensor": lambda lib: lib.ones(2, 3) + lib._efficientzerotensor((2, 3)),
+    "casts": lambda lib: [
+        getattr(lib, f"_cast_{name}")(4 * numbers(lib, 5).abs())
+        for name in ("Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double")
+    ],
+    "names": lambda lib: (lib._C._get_privateuse1_backend_name(), lib._C._jit_can_fuse_on_gpu()),
     "get_device": lambda lib: (
         lib.get_device(numbers(lib, 3)),
         lib.is_distributed(numbers(lib, 3)),
@@ -204,3 +209,11 @@ def test_hooks_are_marked():
 
     assert hook.__torch_unserializable__
     assert in_place_of("torch.utils.data._utils").MP_STATUS_CHECK_INTERVAL == 5.0
+
+
+def test_dirichlet_distributions_are_drawn():
+    drawn = OURS._sample_dirichlet(OURS.tensor([[2.0, 6.0]]).expand(4000, 2))
+    np.testing.assert_allclose(drawn.sum(-1).numpy(), 1, rtol=1e-5)
+    np.testing.assert_allclose(drawn.mean(0).numpy(), [0.25, 0.75], atol=0.02)
+    with pytest.raises(NotImplementedError, match="generator"):
+        OURS._sample_dirichlet(OURS.ones(1, 2), OURS.Generator())

@@ -105,13 +105,14 @@ _ROWS = (
     (
         "torch",
         "oneflow.mock_torch.pytorch.kernels",
-        "AcceleratorError _addmm_activation _aminmax _compute_linear_combination "
-        "_efficientzerotensor _int_mm _log_softmax _masked_softmax _neg_view _softmax _unique "
-        "_unique2 _weight_norm affine_grid_generator alias_copy convolution detach_copy=alias_copy "
-        "eig embedding_renorm_ frobenius_norm from_file get_device grid_sampler "
-        "grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler has_lapack has_mkl has_openmp "
-        "has_spectral is_distributed lstsq matrix_rank native_batch_norm native_dropout "
-        "native_group_norm native_layer_norm nuclear_norm set_flush_denormal "
+        "AcceleratorError _addmm_activation _aminmax _compute_linear_combination _cast_Byte "
+        "_cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long _cast_Short "
+        "_sample_dirichlet _efficientzerotensor _int_mm _log_softmax _masked_softmax _neg_view "
+        "_softmax _unique _unique2 _weight_norm affine_grid_generator alias_copy convolution "
+        "detach_copy=alias_copy eig embedding_renorm_ frobenius_norm from_file get_device "
+        "grid_sampler grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler has_lapack "
+        "has_mkl has_openmp has_spectral is_distributed lstsq matrix_rank native_batch_norm "
+        "native_dropout native_group_norm native_layer_norm nuclear_norm set_flush_denormal "
         "slice_copy solve symeig view_as_complex_copy view_as_real_copy",
     ),
     (
@@ -125,6 +126,12 @@ _ROWS = (
     ("torch.nn.modules.container", "oneflow.mock_torch.pytorch.nn.earlier_layers", "Container"),
     ("torch.nn.modules.loss", "oneflow.mock_torch.pytorch.nn.earlier_layers", "NLLLoss2d"),
     ("torch._lobpcg", "torch", "lobpcg"),
+    (
+        "torch._C",
+        "oneflow.mock_torch.pytorch.kernels",
+        "_get_privateuse1_backend_name _jit_can_fuse_on_cpu=_jit_can_fuse "
+        "_jit_can_fuse_on_gpu=_jit_can_fuse",
+    ),
     ("torch.cuda", "oneflow.mock_torch.pytorch.kernels", "has_magma"),
     (
         "torch._C",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import oneflow as flow
+from oneflow.distributions import Dirichlet
 from oneflow.mock_torch.pytorch.aten_functions import ATEN_FUNCTIONS
 from oneflow.tensor.tensor import Tensor
 
@@ -256,6 +257,43 @@ def _neg_view(self: Tensor) -> Tensor:
 def _efficientzerotensor(size: Sequence[int], **options: Any) -> Tensor:
     """Return zeros."""
     return flow.zeros(tuple(size), **options)
+
+
+def _sample_dirichlet(alpha: Tensor, generator: Any = None) -> Tensor:
+    """Draw from Dirichlet distributions.
+
+    Args:
+        alpha: their concentrations, along the last dimension.
+        generator: where the numbers come from; only the default one.
+
+    Raises:
+        NotImplementedError: there is a generator.
+    """
+    if generator is not None:
+        raise NotImplementedError("`_sample_dirichlet`: `generator` must be None, the default one")
+    return Dirichlet(alpha.detach(), validate_args=False).sample()
+
+
+def _casting(dtype: flow.dtype) -> Any:
+    def cast(input: Tensor, non_blocking: bool = False) -> Tensor:
+        return input.to(dtype)
+
+    return cast
+
+
+_cast_Byte, _cast_Char, _cast_Short = map(_casting, (flow.uint8, flow.int8, flow.int16))
+_cast_Int, _cast_Long = map(_casting, (flow.int32, flow.int64))
+_cast_Half, _cast_Float, _cast_Double = map(_casting, (flow.float16, flow.float32, flow.float64))
+
+
+def _get_privateuse1_backend_name() -> str:
+    """Return the name of the device that users may add, which nobody has named."""
+    return "privateuseone"
+
+
+def _jit_can_fuse() -> bool:
+    """Return False: scripts are not compiled, XLA compiles what runs."""
+    return False
 
 
 def get_device(input: Tensor) -> int:
