@@ -32,6 +32,7 @@ PROGRAMS = {
         "missing_devices.py",
         "conversions.py",
         "new_shapes.py",
+        "equal_replicas.py",
         "reading.py",
         "data_parallel.py",
         "data_parallel_law.py",

@@ -64,7 +64,8 @@ EAGER_BACKGROUND = EnvironmentVariable(
     "ONEFLOW_EAGER_BACKGROUND",
     "1",
     "`1` compiles hot programs on a background thread while they go on running op by op; `0` in "
-    "the step that makes them hot.",
+    "the step that makes them hot, as jobs of several processes always do: replicas of a parameter "
+    "hold the same bits.",
 )
 EAGER_TRACE_LIMIT = EnvironmentVariable(
     "ONEFLOW_EAGER_TRACE_LIMIT",

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
+from oneflow.base import cluster
 from oneflow.base.environment import THREAD_PREFIX
 from oneflow.tuning.while_compiling import short_switch_interval
 
@@ -32,12 +33,12 @@ class Compilation(NamedTuple):
 class BackgroundCompiler:
     """A thread that compiles hot programs while they still run cold, the most urgent first.
 
-    Attributes:
-        is_enabled: it is to be used.
+    Processes of one job do not use it: replicas of a parameter must hold the same bits, so all
+    ranks make an update hot in the same run, and no rank's compiler decides when that is.
     """
 
     def __init__(self) -> None:
-        self.is_enabled = True
+        self._is_on = True
         self._waiting: list[Compilation] = []
         # One element for each that was submitted; False ends the thread.
         self._submitted: queue.SimpleQueue[bool] = queue.SimpleQueue()
@@ -45,6 +46,15 @@ class BackgroundCompiler:
         self._idle.set()
         self._lock = threading.RLock()
         self._thread: threading.Thread | None = None
+
+    @property
+    def is_enabled(self) -> bool:
+        """True if it is to be used."""
+        return self._is_on and not cluster.is_multiprocess()
+
+    @is_enabled.setter
+    def is_enabled(self, is_on: bool) -> None:
+        self._is_on = is_on
 
     @property
     def is_compiling(self) -> bool:

@@ -369,6 +369,12 @@ def numpy_function(operation: Operation, trace: Trace | None) -> NumpyFunction |
     return None if is_slow(function, repeats) else function
 
 
+def seconds_on_numpy(function: NumpyFunction, operation: Operation, trace: Trace) -> float:
+    """Seconds that NumPy takes for a trace of an operation, by estimate."""
+    repeats = local_elements(operation.out_specs[0]) if trace.elementwise else 1
+    return function.seconds.calls + function.seconds.elements * repeats
+
+
 def _run_on_host(operation: Operation, function: NumpyFunction, operands: list[Any]) -> Any:
     """Run an operation on NumPy, unless it has been compiled for taking long."""
     if compiled_operation(operation, Use.LONG_RUNS) is not None:

@@ -1,17 +1,24 @@
-"""Estimates of the time for which XLA compiles programs that write to parts of arrays."""
+"""Estimates of time: for what XLA compiles writes to parts of arrays, and for a cold run."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from oneflow.base.placement import Placement
+from oneflow.primitives.inference import trace_on_parts
 from oneflow.primitives.jax_primitives import SCATTER_REDUCTIONS, called_jaxpr
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.traits import Kind
 from oneflow.program.ir import Program
+from oneflow.runtime.cold import numpy_function, seconds_on_numpy
 
 # Measured on the CPU, in seconds of one core: `x[i, j] = 1` 0.018, `x[i, j] += 1`, which writes to
 # the view and to its base, 0.068, `x[index] += 1` 0.065, `scatter_add` 0.039. All else took 0.001
 # to 0.005, but a loop (`cumsum`) 0.04 and a sort 0.01.
 _WRITE_SECONDS = 0.03
+# Seconds of a cold instruction besides what NumPy does, and of each byte of one that XLA computes.
+_INSTRUCTION_SECONDS = 1e-5
+_BYTE_SECONDS = 1e-9
 _WRITES = frozenset(SCATTER_REDUCTIONS) | {"dynamic_update_slice"}
 
 
@@ -20,6 +27,23 @@ def seconds_for_writes(program: Program) -> float:
     return _WRITE_SECONDS * sum(
         _write_count(instruction.operation) for instruction in program.instructions
     )
+
+
+def seconds_for_cold_run(program: Program) -> float:
+    """Seconds that a cold run of a program takes on a CPU, by estimate; the same on all ranks."""
+    return sum(_cold_seconds(instruction.operation) for instruction in program.instructions)
+
+
+def _cold_seconds(operation: Operation) -> float:
+    if operation.primitive.traits.kind is Kind.BOXING:
+        return _INSTRUCTION_SECONDS
+    is_global = isinstance(operation.device, Placement)
+    trace = trace_on_parts(operation) if is_global else operation.trace
+    function = numpy_function(operation, trace)
+    if function is None or trace is None:
+        nbytes = sum(spec.nbytes for spec in (*operation.in_specs, *operation.out_specs))
+        return _INSTRUCTION_SECONDS + _BYTE_SECONDS * nbytes
+    return _INSTRUCTION_SECONDS + seconds_on_numpy(function, operation, trace)
 
 
 def _write_count(operation: Operation) -> int:

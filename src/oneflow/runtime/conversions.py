@@ -50,8 +50,14 @@ def convert(operation: Operation, operand: Any) -> PartArrays:
     exchange = _exchange_on(operation.device, repr(operation))
     if not communicates(operation):
         return convert_parts(operation, operand, exchange)
+
+    def convert_quietly() -> PartArrays:
+        # Another thread than the one whose errors are ignored.
+        with np.errstate(all="ignore"):
+            return convert_parts(operation, operand, exchange)
+
     # Half an exchange would be taken for the beginning of the next one.
-    return run_without_interrupt(lambda: convert_parts(operation, operand, exchange))
+    return run_without_interrupt(convert_quietly)
 
 
 def receive(rank: int, address: Address) -> np.ndarray:

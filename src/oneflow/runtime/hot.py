@@ -17,7 +17,7 @@ from oneflow.compiler.lower import Executable, is_compiled
 from oneflow.passes.pipeline import PassGroup, run_passes
 from oneflow.program.ir import Program
 from oneflow.runtime.background import COMPILER
-from oneflow.runtime.compile_cost import seconds_for_writes
+from oneflow.runtime.compile_cost import seconds_for_cold_run, seconds_for_writes
 from oneflow.runtime.conversions import any_communicates
 from oneflow.runtime.counters import STATISTICS, compiling
 from oneflow.runtime.eager_settings import SETTINGS
@@ -36,10 +36,11 @@ _LONG_HOT_AFTER = 4
 # runs have taken as long: a loop that writes single elements, recorded as one program, compiles for
 # minutes. So in all it takes at most twice as long as with the better choice.
 _MANY_WRITES = 4.0
-# Seconds of cold runs before a program of several processes on CPUs is compiled, about as many as
-# that takes. They share cores, and each compiles it: what is recorded between two conversions is
-# short, and the layers of a model run it several times for a shape that does not come back.
-_PEERS_COLD = 0.15
+# Seconds of cold runs, by an estimate that is rather short, before a program of one of several
+# processes on CPUs is compiled, about as many as that takes. They share cores, and each compiles
+# it: what is recorded between two conversions is short, and the layers of a model run it several
+# times for a shape that does not come back.
+_PEERS_COLD = 0.05
 
 
 def warm_up(
@@ -49,8 +50,12 @@ def warm_up(
 
     A cold run of a long program and its compilation both take all cores of a CPU: beside each other
     each takes twice as long. So its first runs are alone, and later ones wait for the compiler.
+
+    Of several processes each decides by what is the same in all of them, never by a clock: replicas
+    of a parameter hold the same bits only if all ranks make its update hot in the same run.
     """
-    is_long = device is CPU and cached.cold_seconds > cached.seen * _LONG_RUN
+    has_peers = cluster.is_multiprocess()
+    is_long = device is CPU and not has_peers and cached.cold_seconds > cached.seen * _LONG_RUN
     cached.seen += 1
     if SETTINGS.mode == "immediate" or _communicates(cached):
         return None
@@ -60,7 +65,9 @@ def warm_up(
     hot_after = max(SETTINGS.hot_after, _LONG_HOT_AFTER) if is_long else SETTINGS.hot_after
     if cached.seen <= max(hot_after, cached.cold_until) or cached.cannot_compile:
         return None
-    if _waits_for_writes(cached) or (_has_peers(device) and cached.cold_seconds < _PEERS_COLD):
+    if _waits_for_writes(cached):
+        return None
+    if has_peers and device.type == "cpu" and _cold_seconds(cached) < _PEERS_COLD:
         return None
     if cached.trial is not None:
         return _next_in_trial(cached, cached.trial)
@@ -81,7 +88,16 @@ def _waits_for_writes(cached: CachedProgram) -> bool:
     """Return whether a program compiles for longer than it has run so far."""
     if cached.write_seconds is None:
         cached.write_seconds = seconds_for_writes(cached.program)
-    return cached.write_seconds > max(_MANY_WRITES, cached.cold_seconds)
+    return cached.write_seconds > _MANY_WRITES and cached.write_seconds > _cold_seconds(cached)
+
+
+def _cold_seconds(cached: CachedProgram) -> float:
+    """Seconds that a program's cold runs have taken; an estimate in one of several processes."""
+    if not cluster.is_multiprocess():
+        return cached.cold_seconds
+    if cached.run_seconds is None:
+        cached.run_seconds = seconds_for_cold_run(cached.program)
+    return cached.seen * cached.run_seconds
 
 
 def _compile_for_good(
@@ -126,16 +142,11 @@ def _wait(cached: CachedProgram) -> None:
         STATISTICS.waiting_seconds += seconds
 
 
-def _has_peers(device: Device | Placement) -> bool:
-    """Return whether other processes run the same programs on CPUs."""
-    return isinstance(device, Placement) and device.type == "cpu" and cluster.is_multiprocess()
-
-
 def _communicates(cached: CachedProgram) -> bool:
     """Return whether a program exchanges data between processes, and so is never hot as a whole.
 
-    Each process decides by itself when a program is hot, and a whole program sends other messages
-    than its instructions do one by one.
+    A whole program sends other messages than its instructions do one by one, and a rank that has no
+    memory for it runs it so.
     """
     if cached.communicates is None:
         cached.communicates = any_communicates(cached.program)

@@ -37,6 +37,8 @@ class CachedProgram:
         communicates: it exchanges data between processes; None if nobody has asked.
         cold_seconds: that its cold runs have taken.
         fastest_cold: seconds of the shortest of them.
+        run_seconds: of a cold run, by an estimate that is the same in all processes; None if nobody
+            has asked.
         trial: its first runs as a whole, beside cold ones; None before and after.
         waited_seconds: that runs have waited for the background compiler.
         write_seconds: that XLA takes to compile its writes to parts of arrays, by estimate; None if
@@ -55,6 +57,7 @@ class CachedProgram:
         "invalid",
         "program",
         "queued",
+        "run_seconds",
         "seen",
         "trial",
         "waited_seconds",
@@ -72,6 +75,7 @@ class CachedProgram:
         self.compiled: threading.Event | None = None
         self.cold_seconds = self.waited_seconds = 0.0
         self.write_seconds: float | None = None
+        self.run_seconds: float | None = None
         self.fastest_cold = math.inf
         self.trial: Trial | None = None
 

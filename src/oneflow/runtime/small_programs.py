@@ -30,6 +30,7 @@ from oneflow.runtime.cold import (
     is_exclusive,
     is_out_of_memory,
     numpy_function,
+    seconds_on_numpy,
     share_of_cores,
 )
 from oneflow.runtime.counters import STATISTICS
@@ -180,8 +181,7 @@ def _seconds(function: NumpyFunction | None, operation: Operation, trace: Trace 
     """Seconds that NumPy takes for a trace, by estimate; infinite if it is better compiled."""
     if function is None or trace is None:
         return math.inf
-    repeats = operation.out_specs[0].numel if trace.elementwise else 1
-    return _STEP_SECONDS + function.seconds.calls + function.seconds.elements * repeats
+    return _STEP_SECONDS + seconds_on_numpy(function, operation, trace)
 
 
 def run_small(recorder: Recorder) -> list[Any] | None:
