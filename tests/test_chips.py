@@ -4,10 +4,15 @@ import json
 import subprocess
 from types import SimpleNamespace
 
+import jax.numpy as jnp
 import pytest
+from benchmarks.jax_steps import unet as jax_unet
+from benchmarks.models import unet
 from tools.chips import __main__ as tool, environment, measure, rows, table
 from tools.chips.workloads import WORKLOADS
 
+import oneflow as flow
+from oneflow import nn
 from oneflow.base.device import platform_devices
 from oneflow.compiler import topologies
 from oneflow.plan import chip_named
@@ -55,6 +60,28 @@ def page(tmp_path, monkeypatch):
 
 def test_all_programs_are_compared():
     assert set(tool.NAMES) == set(WORKLOADS)
+
+
+def test_the_unet_in_jax_computes_what_ours_does():
+    sizes = {"batch": 2, "size": 8, "width": 32, "factors": (1, 2), "depth": 1}
+    training = unet.build(flow, make_step=lambda training: training, **sizes)
+    parameters = []
+
+    def collect(layer, *_):
+        # Kernels of JAX have their inputs before their outputs.
+        weight = layer.weight.numpy()
+        axes = {1: (0,), 2: (1, 0), 4: (2, 3, 1, 0)}[weight.ndim]
+        parameters.extend([weight.transpose(axes), layer.bias.numpy()])
+
+    for layer in training.model.modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear | nn.GroupNorm):
+            layer.register_forward_hook(collect)
+    loss = training.loss_of(training.model, *training.inputs)
+    step = jax_unet.build(**sizes).func
+    images, times, noise = (tensor.numpy() for tensor in training.inputs)
+    images, noise = (array.transpose(0, 2, 3, 1) for array in (images, noise))
+    step.state[0] = list(map(jnp.array, parameters))
+    assert step(images, times, noise) == pytest.approx(loss.item(), rel=1e-5)
 
 
 def test_a_stopped_run_goes_on(tmp_path, monkeypatch, page):

@@ -26,9 +26,10 @@ ROOT = Path(__file__).resolve().parents[2]
 # The cheapest first.
 NAMES = (
     "sdpa", "sdpa_gqa", "sdpa_full", "key_padding", "written_block", "padded_attention",
-    "dropout", "cross_entropy", "experts", "lstm", "wide_deep", "vit", "resnet50", "bert", "llama",
-    "gpt2", "gpt2_dropout", "gpt2_float32_sums", "llama_zero1", "llama_zero3", "llama_tensor",
-    "llama_zero1_half_sums", "llama_zero3_half_sums", "llama_tensor_half_sums", "llama_sequence",
+    "dropout", "cross_entropy", "experts", "lstm", "wide_deep", "vit", "resnet50", "unet", "bert",
+    "llama", "gpt2", "gpt2_dropout", "gpt2_float32_sums", "llama_zero1", "llama_zero3",
+    "llama_tensor", "llama_zero1_half_sums", "llama_zero3_half_sums", "llama_tensor_half_sums",
+    "llama_sequence",
 )  # fmt: skip
 CHIPS = ("h100", "v5e")
 # XLA's compiler for GPUs finds no tiles for this one's products, neither for ours nor for JAX's.

@@ -18,12 +18,13 @@ from benchmarks.jax_steps import (
     layers,
     llama as jax_llama,
     resnet50,
+    unet as jax_unet,
     wide_deep as jax_wide_deep,
 )
 from benchmarks.jax_steps.lstm import lstm_step
 from benchmarks.jax_steps.step import Step, sgd_step
 from benchmarks.jax_steps.vision import MODELS
-from benchmarks.models import gpt, llama, lstm, resnet50 as our_resnet50, vision, wide_deep
+from benchmarks.models import gpt, llama, lstm, resnet50 as our_resnet50, unet, vision, wide_deep
 from benchmarks.models.training import Training
 from jax.sharding import PartitionSpec
 
@@ -450,6 +451,7 @@ WORKLOADS = {
         functools.partial(our_resnet50.build, batch=64),
         functools.partial(resnet50.build, batch=64, dtype=jnp.bfloat16),
     ),
+    "unet": _training(unet.build, functools.partial(jax_unet.build, dtype=jnp.bfloat16)),
     "bert": _training(_bert, _jax_bert),
     "llama": _llama(_LLAMA),
     "llama_zero1": _ZERO_1(),
