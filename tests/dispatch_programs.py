@@ -200,6 +200,9 @@ LAYERS: dict[str, Program] = {
     "batch_norm": lambda t, x, y, q, v, b: t.nn.functional.batch_norm(
         x, None, None, v, v, training=True
     ),
+    "batch_norm with statistics": lambda t, x, y, q, v, b: t.nn.functional.batch_norm(
+        x, t.zeros(3), t.ones(3), v, v, training=True
+    ),
     "module": lambda t, x, y, q, v, b: t.nn.ReLU()(x) + t.nn.Softmax(1)(y),
     "factories": lambda t, x, y, q, v, b: x + t.ones(3) * t.zeros(2, 3) + t.full((3,), 2.0),
     "like": lambda t, x, y, q, v, b: t.ones_like(x) + x.new_zeros(3) + t.zeros_like(x),

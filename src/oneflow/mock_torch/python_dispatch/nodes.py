@@ -95,6 +95,14 @@ class _SavedTensor:
             alias.node, alias.output_index = self.edge
         self._kept, self._watched = packed(alias), value
 
+    def accept_writes(self) -> None:
+        """Take what was written until now for the operator's own, as to running statistics.
+
+        What is kept is the value from before, but of wrappers, which hold one content.
+        """
+        if self._watched.stale is True and not isinstance(self._watched, WrapperValue):
+            self._watched = self._watched.alias()
+
     def tensor(self, grads: Sequence[Any], node: Any, name: str) -> Tensor:
         """Return the tensor again; of a result of `node` with its history.
 
@@ -150,6 +158,8 @@ class SavedCall:
     def keep_results(self, result: Any, node: Any) -> None:
         """Keep the results, whose node is there now."""
         self.node = node
+        for saved in self.tensors:
+            saved.accept_writes()
         results = [result] if isinstance(result, Tensor) else list(result)
         # A node that held its own outputs would be a cycle.
         self._result = [
