@@ -12,7 +12,7 @@ import oneflow as flow
 from oneflow.nn import functional as F
 from oneflow.primitives.operation import Operation
 from oneflow.runtime import compile_pool
-from oneflow.runtime.cold import COLD
+from oneflow.runtime.cold import COLD, _exclusive_array
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.tensor.views import unwrap
 from tests.oracle import eager_mode
@@ -155,6 +155,21 @@ def test_cold_results_are_taken_over_by_hot_programs() -> None:
         want = np.arange(1024, dtype=np.float32).reshape(32, 32).T * 2 + 1
         np.testing.assert_array_equal(result.numpy(), want)
         np.testing.assert_array_equal(fresh.numpy(), np.arange(1024))
+
+
+def test_memory_goes_to_jax_where_nobody_else_has_it() -> None:
+    alone = np.arange(6.0).reshape(2, 3)
+    assert _exclusive_array(alone, {}) is alone
+    memory = np.arange(6.0)
+    shared = [memory.reshape(2, 3), np.arange(6.0).reshape(2, 3).T, np.arange(6.0)[1:]]
+    shared += [view.reshape(3, 2) for view in shared[:1]]
+    twin = np.arange(6.0).reshape(2, 3)
+    other = twin.reshape(6)
+    for array in (*shared, twin, other):
+        copy = _exclusive_array(array, {})
+        assert not np.shares_memory(copy, array)
+        np.testing.assert_array_equal(copy, array)
+    assert _exclusive_array(alone, {id(alone): alone}) is not alone
 
 
 def test_indices_are_checked_without_compiling() -> None:

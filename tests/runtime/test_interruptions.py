@@ -176,6 +176,29 @@ def test_writing_in_place():
     assert write()[1].tolist() == [1.0] * 7
 
 
+def test_writing_elements():
+    x, state = flow.zeros(4), flow.zeros(1)
+    rows = x[:3]
+    rng = np.random.default_rng(5)
+
+    def write():
+        for index in range(4):
+            x[index] = 1.0
+            x[index] += state[0] + 1.0
+            state[0] = state[0] * 0.5
+        return x.tolist()
+
+    for seconds in delays(rng, 200, 1e-3):
+        x.zero_()
+        x.numpy()
+        run_interrupted(write, seconds)
+        np.testing.assert_array_equal(rows.numpy(), x.numpy()[:3])
+        assert [x[index].item() for index in range(4)] == x.tolist()
+        assert set(x.tolist()) <= {0.0, 1.0, 2.0}
+    x.zero_()
+    assert write() == [2.0] * 4
+
+
 def test_saving(tmp_path):
     training = Training()
     training.step()

@@ -161,8 +161,7 @@ def test_an_earlier_error_is_raised_too() -> None:
 
 
 def test_an_interrupted_read_can_be_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    x = flow.tensor(X)
-    y = x[1, 1] + 1
+    y = (flow.tensor(X) + 1)[1, 1]
 
     def interrupt(*arguments: object) -> None:
         raise KeyboardInterrupt
@@ -175,7 +174,7 @@ def test_an_interrupted_read_can_be_repeated(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_a_signal_handler_raises_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    y = flow.tensor(X)[1, 1] + 1
+    y = (flow.tensor(X) + 1)[1, 1]
 
     def interrupt(*arguments: object) -> None:
         raise TimeoutError
@@ -195,7 +194,7 @@ def test_where_memory_is_little_the_program_runs_in_the_ordinary_way(
         raise error
 
     monkeypatch.setattr(small_programs, "_compute", fail)
-    assert (flow.tensor(X)[1, 1] + 1).item() == 6
+    assert (flow.tensor(X) + 1)[1, 1].item() == 6
 
 
 @pytest.mark.parametrize("name", ["_compute", "is_exclusive"])
@@ -203,7 +202,7 @@ def test_handles_that_another_thread_makes_meanwhile(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the numbers are computed, and while they are given to the values."""
-    y = flow.tensor(X)[1, 1] + 1
+    y = (flow.tensor(X) + 1)[1, 1]
     function, handles = getattr(small_programs, name), []
 
     def make_handle(*arguments: Any) -> Any:
@@ -235,7 +234,7 @@ def test_others_do_not_wait_for_what_computes_an_input(monkeypatch: pytest.Monke
     computed = []
     monkeypatch.setattr(small_programs, "_compute", lambda *arguments: computed.append(arguments))
     monkeypatch.setattr(small_programs, "_is_ready", lambda array: False)
-    assert (flow.tensor(X)[1, 1] + 1).item() == 6
+    assert (flow.tensor(X) + 1)[1, 1].item() == 6
     assert not computed
 
 

@@ -69,6 +69,29 @@ def shape() -> Call:
     return lambda: (x.shape, x.dtype, x.device, x.ndim, x.spec)
 
 
+def item() -> Call:
+    x = flow.randn(2, 2)
+    x.numpy()
+    return lambda: x[0, 1].item()
+
+
+def condition() -> Call:
+    x = flow.randn(2, 2)
+    x.numpy()
+    return lambda: bool(x[0, 1] < x[1, 0])
+
+
+def written_element() -> Call:
+    x = flow.randn(3)
+    x.numpy()
+    x[1].item()
+
+    def put() -> None:
+        x[1] = 2.0
+
+    return put
+
+
 def graph() -> Call:
     class Inference(flow.nn.Graph):
         def __init__(self) -> None:
@@ -96,6 +119,9 @@ BOUNDS: list[tuple[Callable[[], Call], int]] = [
     (backward, 102),
     (product, 8),
     (transposed, 11),
+    (item, 17),
+    (condition, 45),
+    (written_element, 34),
     (graph, 35),
     (shape, 5),
 ]

@@ -21,6 +21,7 @@ from oneflow.functional.elementwise.unary import abs_, neg, positive
 from oneflow.functional.linalg.matmul import matmul
 from oneflow.primitives.operators import division, elementwise as p, integers
 from oneflow.primitives.registry import Primitive
+from oneflow.tensor.element_views import compare_elements
 from oneflow.tensor.methods import attach, before_write, write_result
 from oneflow.tensor.operands import of_array
 from oneflow.tensor.tensor import Tensor
@@ -89,6 +90,10 @@ def _attach_comparison(name: str, compute: Binary) -> None:
 
     def compare(self: Tensor, value: Any) -> Tensor:
         try:
+            if self._seen < 0 or (isinstance(value, Tensor) and value._seen < 0):
+                result = compare_elements(name, self, value)
+                if result is not None:
+                    return result
             if isinstance(value, _OPERANDS):
                 return compute(self, value)
             other = _of_array(value, self, is_unsupported=is_of_order)

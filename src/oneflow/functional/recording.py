@@ -12,6 +12,7 @@ from oneflow.program.ir import Program, program_from_key
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.checks import raise_failed
 from oneflow.runtime.eager import flush_all, recorder_for
+from oneflow.tensor.reads import record_all
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
@@ -43,7 +44,8 @@ def record(function: Callable[..., Any], *args: Any) -> Program:
         if isinstance(arg, Tensor):
             unwrap(arg).read()
     flush_all("sync")
-    result = function(*args)
+    with record_all():
+        result = function(*args)
     results = result if isinstance(result, tuple | list) else (result,)
     recorder = recorder_for(CPU, user_line)
     values = [unwrap(tensor) for tensor in results]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator
 from itertools import chain
-from operator import is_not
+from operator import is_not, methodcaller
 from typing import Any
 
 from oneflow.amp.grad_scaler import StaticGradScaler
@@ -13,13 +13,15 @@ from oneflow.graph.capturing_recorder import CapturingRecorder
 from oneflow.graph.step_counts import HostCounts, StepCounts, TensorCounts
 from oneflow.graph.variables import GraphVariables
 from oneflow.optim.build_check import has_gradients
-from oneflow.optim.groups import copied_state
+from oneflow.optim.groups import OptionsSnapshot, copied_state
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler
 from oneflow.optim.optimizer import Optimizer
 from oneflow.primitives.operators.elementwise import where
 from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap, write
+
+_HOLDS = methodcaller("holds")
 
 
 def parameters_of(optimizer: Optimizer) -> Iterator[Tensor]:
@@ -47,14 +49,14 @@ class GraphOptimizer:
         """Return true if `build` left a gradient in one of the parameters."""
         return has_gradients(self.optimizer.param_groups)
 
-    def finish(self, captured: Sequence[OptimizerStep], is_updated: bool) -> None:
+    def finish(self, captured: Container[GraphOptimizer], is_updated: bool) -> None:
         """Make the schedule due after a call, and step the optimizer if its step was not captured.
 
         Args:
-            captured: the steps that are part of the program.
+            captured: the optimizers whose steps are part of the program.
             is_updated: the optimizer has updated rows of embeddings already.
         """
-        if is_updated or any(step.owner is self for step in captured):
+        if is_updated or self in captured:
             self._end_step()
         elif not self.optimizer.steps_by_update and self.has_gradients():
             self.optimizer.clip_grad()
@@ -83,6 +85,8 @@ class OptimizerStep:
         self._state = self._optimizer.state
         self._groups = list(self._optimizer.param_groups)
         self._forms: list[tuple] = []
+        # The groups' options when they last had those forms.
+        self._options: list[OptionsSnapshot] = []
         self._parameters: list[list[Tensor]] = []
         self._owners: list[dict[str, Any]] = []
         self._keys: list[str] = []
@@ -176,15 +180,23 @@ class OptimizerStep:
             and len(self._state) >= self._state_count
             and len(optimizer.param_groups) == len(self._groups)
             and not any(map(is_not, optimizer.param_groups, self._groups))
-            and all(map(self._has_form, optimizer.param_groups, self._forms))
+            and self._has_forms()
             and all(map(_has_parameters, optimizer.param_groups, self._parameters))
             and not any(map(is_not, map(dict.get, self._owners, self._keys), self._tensors))
             and optimizer.steps_by_update
             and self._counts.is_current()
         )
 
-    def _has_form(self, group: dict[str, Any], form: tuple) -> bool:
-        return self._optimizer.form(group) == form
+    def _has_forms(self) -> bool:
+        """Return whether the groups have the forms that they had; they are of the same number."""
+        groups = self._optimizer.param_groups
+        if self._options and all(map(_HOLDS, self._options)):
+            return True
+        if list(map(self._optimizer.form, groups)) != self._forms:
+            return False
+        # A class of the user's may look at more than at the options.
+        self._options = list(map(OptionsSnapshot, groups)) if self._optimizer._is_formula else []
+        return True
 
     def undo(self) -> None:
         """Forget that the step was recorded."""
@@ -194,5 +206,6 @@ class OptimizerStep:
 
 
 def _has_parameters(group: dict[str, Any], parameters: list[Tensor]) -> bool:
-    """Return whether a group has these parameters; its form says that it has as many."""
-    return not any(map(is_not, group["params"], parameters))
+    """Return whether a group has these parameters."""
+    members = group["params"]
+    return len(members) == len(parameters) and not any(map(is_not, members, parameters))

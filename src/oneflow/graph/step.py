@@ -230,7 +230,8 @@ class Step:
         for after_call in self._after_call:
             updated += map(id, after_call([added.optimizer for added in optimizers]))
         for added in optimizers:
-            added.finish(self.optimizer_steps, id(added.optimizer) in updated)
+            captured = [step.owner for step in self.optimizer_steps]
+            added.finish(captured, id(added.optimizer) in updated)
 
     def _next_run(self, trial: StepTrial) -> Callable[..., Any]:
         """Return how the step runs this time."""

@@ -6,6 +6,7 @@ import contextlib
 import copyreg
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import is_not
 from typing import Any, Self
 
 from oneflow.base.layout import Layout
@@ -17,6 +18,8 @@ from oneflow.tensor.tensor import Tensor
 # The `params` argument of optimizers: tensors, with or without names, or parameter groups.
 ParamsT = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[Mapping[str, Any]]
 CLIPPING = ("clip_grad_max_norm", "clip_grad_norm_type")
+# The types of options that are tensors or may have some in them.
+_WITH_TENSORS = frozenset({Tensor, tuple})
 
 
 class Required:
@@ -142,6 +145,26 @@ class ParamGroup(dict[str, Any]):
         vars(self).update(attributes)
 
 
+class OptionsSnapshot:
+    """The options of a parameter group at one time, to see that nobody has set others since.
+
+    A tensor may be filled without being replaced: who reads its number looks again.
+
+    Args:
+        group: a parameter group; its list of parameters is one of the options.
+    """
+
+    __slots__ = ("_group", "_names", "_values")
+
+    def __init__(self, group: Mapping[str, Any]) -> None:
+        self._group, self._names, self._values = group, list(group), list(group.values())
+
+    def holds(self) -> bool:
+        """Return whether the group has the same objects under the same names."""
+        group = self._group
+        return list(group) == self._names and not any(map(is_not, group.values(), self._values))
+
+
 def plain_option(value: Any) -> Any:
     """Return an option of a group; the numbers of a configuration's list as a tuple."""
     if isinstance(value, Sequence) and not isinstance(value, str | bytes | tuple):
@@ -251,6 +274,8 @@ def read_options(group: dict[str, Any]) -> dict[str, Any]:
     Args:
         group: a parameter group.
     """
+    if _WITH_TENSORS.isdisjoint(map(type, group.values())):
+        return group
     read = {name: read_option(option) for name, option in tensor_options(group).items()}
     return {**group, **read} if read else group
 

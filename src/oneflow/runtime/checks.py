@@ -324,7 +324,7 @@ def note_write(array: Any, undo: Undo) -> None:
 
 def _notify(checks: ProgramChecks, thread: ThreadChecks) -> None:
     """Notify another thread once; it looks at checks at its next sync point."""
-    if not any(reader is thread for reader in checks.threads):
+    if thread not in checks.threads:
         checks.threads.append(thread)
         thread.loose.append(checks)
 
@@ -341,11 +341,7 @@ def inherit(arrays: Sequence[Any]) -> None:
     if not _open:
         return
     current = _thread.checks
-    other_checks = [
-        checks
-        for checks in list(_open.values())
-        if not any(reader is current for reader in checks.threads)
-    ]
+    other_checks = [checks for checks in list(_open.values()) if current not in checks.threads]
     if not other_checks:
         return
     array_ids = set(map(id, arrays))

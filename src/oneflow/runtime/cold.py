@@ -20,7 +20,7 @@ import jax
 import numpy as np
 
 from oneflow.base import environment
-from oneflow.base.device import Device, xla_device
+from oneflow.base.device import Device
 from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement
@@ -43,6 +43,7 @@ from oneflow.runtime.compile_pool import compile_operations
 from oneflow.runtime.conversions import communicates, convert
 from oneflow.runtime.counters import STATISTICS, compiling
 from oneflow.runtime.events import SINK, EventKind, span
+from oneflow.runtime.memory import is_only_view, wrap_array
 from oneflow.runtime.part_arrays import (
     PartArrays,
     check_on_parts,
@@ -261,13 +262,10 @@ def _as_jax_arrays(program: Program, values: dict[int, Any]) -> list[Any]:
         except MemoryError:
             spec = program.spec_table()[program.outputs[slot]]
             outputs[slot] = FailedResult(OutOfMemoryError(f"out of memory: no room for {spec!r}"))
-    slots = [slot for slot in slots if _is_numpy(outputs[slot])]
-    if not slots:
-        return outputs
-    (device,) = program.devices
-    arrays = jax.device_put([outputs[slot] for slot in slots], xla_device(device))
-    for slot, array in zip(slots, arrays, strict=True):
-        outputs[slot] = array
+    for slot in slots:
+        if _is_numpy(outputs[slot]):
+            (device,) = program.devices
+            outputs[slot] = wrap_array(np.asarray(outputs[slot]), device)
     return outputs
 
 
@@ -275,7 +273,8 @@ def _exclusive_array(array: Any, exclusive: dict[int, np.ndarray]) -> np.ndarray
     """The array in contiguous memory of its own, apart from all that are `exclusive` already."""
     if not isinstance(array, np.ndarray) or id(array) in exclusive:
         return np.array(array)
-    return array if is_exclusive(array) else np.array(array, order="C")
+    is_alone = is_exclusive(array) or is_only_view(array)
+    return array if is_alone else np.array(array, order="C")
 
 
 def is_exclusive(array: Any) -> bool:
@@ -433,9 +432,8 @@ def _given_to_jax(operation: Operation, operands: Sequence[Any]) -> list[Any]:
     """Operands of an executable; JAX would copy from NumPy in its own time, and each time anew."""
     if isinstance(operation.device, Placement):
         return [x.put() if type(x) is PartArrays else x for x in operands]
-    device = xla_device(operation.device)
     return [
-        jax.device_put(np.asarray(operand, order="C"), device)
+        wrap_array(np.asarray(operand, order="C"), operation.device)
         if isinstance(operand, np.ndarray)
         else operand
         for operand in operands

@@ -158,6 +158,12 @@ def is_capturing() -> bool:
     return any(map(_IS_SYMBOLIC, current.recorders.values()))
 
 
+def has_unknown_checks() -> bool:
+    """Return True if a check may fail that this thread has recorded, and nobody has looked at."""
+    recorders = [r for r in current.recorders.values() if r.checked and not r.closed]
+    return bool(recorders or checks.thread_checks())
+
+
 def note_undo(undo: Callable[[], None]) -> None:
     """Have something called should what this thread has recorded fail."""
     for recorder in list(current.recorders.values()):

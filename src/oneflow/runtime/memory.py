@@ -7,6 +7,7 @@ import functools
 import math
 import mmap
 from pathlib import Path
+from sys import getrefcount
 from typing import Any
 
 import jax
@@ -84,6 +85,27 @@ def _aligned_copy(array: np.ndarray) -> np.ndarray:
     copy = empty_aligned(array.shape, array.dtype)
     copy[...] = array
     return copy
+
+
+def is_only_view(array: np.ndarray) -> bool:
+    """Return whether an array is all of another one's memory, which nobody else refers to."""
+    base = array.base
+    return (
+        type(base) is np.ndarray
+        and base.flags.owndata
+        and base.nbytes == array.nbytes
+        and array.flags.c_contiguous
+        and getrefcount(base) == _ONE_VIEW
+    )
+
+
+def _count_of_one_view(array: np.ndarray) -> int:
+    """The reference count that `is_only_view` finds for memory with one view."""
+    base = array.base
+    return getrefcount(base)
+
+
+_ONE_VIEW = _count_of_one_view(np.empty((2, 1)).reshape(2))
 
 
 def memory_statistics(device: Device) -> dict[str, int]:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from oneflow.base.device import Device
@@ -25,6 +26,8 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.trace import Trace
 from oneflow.program.ir import iterate_key
 from oneflow.program.recorder import Recorder
+from oneflow.program.value import Value
+from oneflow.runtime import checks
 from oneflow.runtime.cold import (
     COLD,
     is_exclusive,
@@ -49,7 +52,7 @@ _MAX_RESULTS = 4
 # Small programs that are kept.
 _MAX_PROGRAMS = 256
 # Bytes of an input. While NumPy sees its memory, no program can write its results there.
-_MAX_INPUT_BYTES = 1 << 24
+MAX_INPUT_BYTES = 1 << 24
 _ALL = slice(None)
 
 
@@ -82,7 +85,7 @@ class SmallStep:
         if box is not None and all(operation.is_scalar[1:]):
             self._part = _Part(operation, box)
         self.is_part = self._part is not None
-        if any(spec.nbytes > _MAX_INPUT_BYTES for spec in specs):
+        if any(spec.nbytes > MAX_INPUT_BYTES for spec in specs):
             self.seconds = math.inf
         elif operation.needs_check and self._function is not None:
             trace = trace_check(operation)
@@ -225,6 +228,33 @@ def run_small(recorder: Recorder) -> list[Any] | None:
     STATISTICS.cold_runs += 1
     STATISTICS.cold_seconds += time.perf_counter() - started
     return arrays
+
+
+def has_array(value: Value) -> bool:
+    """Return whether a value has an array, of this host or JAX's; it may not be computed yet."""
+    array = value.array
+    return type(value.recorder) is HostArray if array is None else isinstance(array, jax.Array)
+
+
+def read_part(value: Value, index: tuple[int, ...]) -> Any:
+    """Read a part of the array of a value on a CPU; who does looks at checks afterwards.
+
+    Returns:
+        The part in NumPy's memory, an element as its scalar; None if it cannot be read without
+        waiting.
+    """
+    array = value.array
+    if array is None:
+        recorder = value.recorder
+        if type(recorder) is not HostArray:
+            return None
+        numbers = recorder.numbers
+    elif not isinstance(array, jax.Array) or not _is_ready(array):
+        return None
+    else:
+        checks.inherit((array,))
+        numbers = np.asarray(array)
+    return numbers[index]
 
 
 def give_numbers(recorder: Recorder, arrays: Sequence[Any]) -> None:

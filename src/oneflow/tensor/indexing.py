@@ -22,6 +22,7 @@ from oneflow.primitives.operators import indexing as p, shape as views
 from oneflow.primitives.operators.elementwise import add, cast, where
 from oneflow.program.value import Value
 from oneflow.tensor.call import apply_view, wrap
+from oneflow.tensor.element_views import element_view, write_element
 from oneflow.tensor.index_entries import (
     NO_DIMENSIONS,
     SliceError,
@@ -122,9 +123,8 @@ class _Parser:
             raise ValueError(
                 f"step must be greater than zero, got {step}; flip() turns a dimension"
             )
-        start, stop, _ = slice(bound_of_slice(entry.start), bound_of_slice(entry.stop)).indices(
-            size
-        )
+        bounds = slice(bound_of_slice(entry.start), bound_of_slice(entry.stop))
+        start, stop, _ = bounds.indices(size)
         length = max(0, -((start - stop) // step))
         if length != size or step != 1:
             # An empty slice may start behind the end, where nothing can be read.
@@ -154,12 +154,8 @@ class _Parser:
             return
         if entry.ndim == 0:
             # A truth value selects from a new dimension of size 1.
-            self.indices.append(
-                (
-                    len(self.layout),
-                    wrap(views.reshape(unwrap(on_device(entry, self.device)), shape=(1,))),
-                )
-            )
+            mask = views.reshape(unwrap(on_device(entry, self.device)), shape=(1,))
+            self.indices.append((len(self.layout), wrap(mask)))
             self.layout.append(None)
             return
         want = self.shape[self.dim : self.dim + entry.ndim]
@@ -288,9 +284,9 @@ def get_item(self: Tensor, key: Any) -> Tensor:
     """
     shape = self._value.spec.shape
     if type(key) is int:
-        return apply_view(self, select_first(shape, key))
+        return (apply_view if len(shape) > 1 else element_view)(self, select_first(shape, key))
     if type(key) is tuple and (view_call := select_leading(shape, key)):
-        return apply_view(self, view_call)
+        return (apply_view if len(shape) > len(key) else element_view)(self, view_call)
     parsed_index = parse(self, key)
     result = self
     for view_call in parsed_index.view_calls:
@@ -324,7 +320,8 @@ def set_item(self: Tensor, key: Any, value: Any) -> None:
         IndexError: a position that does not exist (for index tensors at the next read of a value).
         RuntimeError: `value` does not broadcast to the selected part.
     """
-    put_item(self, key, value)
+    if self._chain or not write_element(self, key, value):
+        put_item(self, key, value)
 
 
 def put_item(tensor: Tensor, index: Any, value: Any, accumulate: bool = False) -> None:

@@ -28,7 +28,9 @@ from oneflow.primitives.operators.number_ranges import cast_in_range
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
 from oneflow.runtime.eager import is_capturing
+from oneflow.runtime.lazy_array import HostArray
 from oneflow.tensor.call import call, call_two, wrap
+from oneflow.tensor.host_numbers import compute_on_host
 from oneflow.tensor.promotion import result_type
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array, on_device
@@ -369,6 +371,10 @@ OPERATION_TABLES.append(_NO_PROMOTION)
 
 def call_without_promotion(primitive: Primitive, x: Tensor, y: Any) -> Tensor | None:
     """Apply a primitive to a tensor and a tensor or number of its dtype; None if it has another."""
+    if x._seen < 0 or type(x._value.recorder) is HostArray:
+        number = compute_on_host(primitive, x, y)
+        if number is not None:
+            return number
     value, other = x._value if x._family is None else unwrap(x), y
     if isinstance(y, Tensor):
         other = y._value if y._family is None else unwrap(y)

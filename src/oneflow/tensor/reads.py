@@ -5,8 +5,14 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+
+from oneflow.runtime.eager import current, has_unknown_checks
+from oneflow.runtime.events import SINK
+from oneflow.runtime.small_programs import read_part
+from oneflow.tensor.views import MEMORY_LOCK, Handle
 
 
 class _Reads(threading.local):
@@ -14,9 +20,11 @@ class _Reads(threading.local):
 
     Attributes:
         arrays: the arrays that were read, while somebody wants to know.
+        all_recorded: somebody looks at the program, so nothing is computed beside it.
     """
 
     arrays: list[np.ndarray] | None = None
+    all_recorded = False
 
 
 READS = _Reads()
@@ -43,3 +51,35 @@ def ignore_reads() -> Iterator[None]:
         yield
     finally:
         READS.arrays = before
+
+
+@contextlib.contextmanager
+def record_all() -> Iterator[None]:
+    """Context manager: this thread records what it would compute on the host."""
+    before, READS.all_recorded = READS.all_recorded, True
+    try:
+        yield
+    finally:
+        READS.all_recorded = before
+
+
+def is_observed() -> bool:
+    """Return whether somebody sees what this thread records, runs or reads in the ordinary way."""
+    return (
+        READS.arrays is not None
+        or READS.all_recorded
+        or SINK.record is not None
+        or current.capture is not None
+    )
+
+
+def read_number(tensor: Handle) -> Any:
+    """The number of an element's view that was never computed, as NumPy's.
+
+    Returns:
+        The number; None if it cannot be read without waiting, or a check before it may have failed.
+    """
+    with MEMORY_LOCK:
+        value = tensor._family.current()
+    number = read_part(value, tensor._chain[0][1])
+    return None if has_unknown_checks() else number

@@ -39,7 +39,7 @@ from oneflow.runtime.eager import read_ready
 from oneflow.runtime.lazy_array import HostArray
 from oneflow.tensor.attributes import UserAttributes, WithState
 from oneflow.tensor.global_values import full_array
-from oneflow.tensor.reads import READS
+from oneflow.tensor.reads import READS, is_observed, read_number
 from oneflow.tensor.view_chain import NO_VIEWS, ViewChain
 from oneflow.tensor.views import (
     MEMORY_LOCK,
@@ -92,7 +92,7 @@ class Tensor(WithState):
     _value: Value
     _family: Any = None  # memory shared with other tensors, see `oneflow.tensor.views`
     _chain: ViewChain = NO_VIEWS
-    _seen: int = 0
+    _seen: int = 0  # the version that `_value` is of; `~` of one: the view was never computed
     _writes: int = 0  # as long as the memory is not shared
     _grad: Tensor | None = None
     _retains_grad: bool = False
@@ -168,6 +168,10 @@ class Tensor(WithState):
         """
         if (count := self._value.spec.numel) != 1:
             raise RuntimeError(f"a Tensor with {count} elements cannot be converted to Scalar")
+        if self._seen < 0 and not is_observed():
+            number = read_number(self)
+            if number is not None:
+                return number.item()
         array = self._read()
         return array.item() if isinstance(array, np.generic) else np.asarray(array).item()
 

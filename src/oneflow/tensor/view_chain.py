@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from oneflow.base.dtype import DType, int64, real_dtype
 from oneflow.base.spec import TensorSpec
+from oneflow.dispatch.call import record
+from oneflow.dispatch.operand_casts import CASTING
 from oneflow.primitives.operators.creation import range_integer, zeros
 from oneflow.primitives.operators.elementwise import add, conj, eq, maximum, mul, sub, where
 from oneflow.primitives.operators.indexing import index_put
@@ -16,6 +18,8 @@ from oneflow.primitives.operators.strided import bitcast, view_as_complex, view_
 from oneflow.primitives.registry import Primitive
 from oneflow.primitives.strides import StridedLayout, has_repeats, row_major
 from oneflow.program.value import Value
+from oneflow.runtime.eager import current
+from oneflow.runtime.outside_capture import outside_capture
 
 ViewCall = tuple[Primitive, tuple, dict[str, Any]]
 Chain = tuple[ViewCall, ...]
@@ -84,9 +88,24 @@ def _joined(chain: ViewChain, view_calls: ViewChain) -> ViewChain:
 
 def replay(value: Value, chain: Chain) -> Value:
     """The view at the end of `chain`."""
+    if len(chain) == 1 and isinstance(chain, ViewChain) and not CASTING:
+        operation = chain.operation
+        if operation is not None and operation.simple and operation.in_specs[0] is value.spec:
+            return record(operation, (value, *chain[0][1]))
     for primitive, numbers, attributes in chain:
         value = primitive(value, *numbers, **attributes)
     return value
+
+
+def replay_memory(value: Value, chain: Chain) -> Value:
+    """The view at the end of `chain`, for a tensor to hold.
+
+    A tensor of the user's that is first asked for within a capture keeps its value behind that.
+    """
+    if current.capture is None or value.is_symbolic:
+        return replay(value, chain)
+    with outside_capture():
+        return replay(value, chain)
 
 
 def scatter_back(root: Value, chain: Chain, new: Value) -> Value:

@@ -35,6 +35,7 @@ from oneflow.tensor.view_chain import (
     joined,
     overlapping,
     replay,
+    replay_memory,
     scatter_back,
 )
 
@@ -267,9 +268,7 @@ def join(view: T, base: Handle, view_call: ViewCall, chain: ViewChain | None = N
 
     `chain` is that of `base` with `view_call` behind it, if there is one already.
     """
-    family = base._family
-    if family is None:
-        family = share(base)
+    family = base._family or share(base)
     value, records = view._value, MODE.enabled
     if base._value.stale is INFERENCE or (not records and MODE.inference):
         marked_like(value, base._value)
@@ -329,8 +328,10 @@ def _reload(tensor: Handle, family: Family) -> Value:
     """The current value of a tensor whose memory was written to."""
     value = family.current()
     if tensor._chain:
-        with enable_grad():
-            value = replay(value, tensor._chain)
+        # A root that came to ask for gradients since the view was made passes it none.
+        has_history = value.node is not None and tensor._seen != ~family.storage.version
+        with enable_grad() if has_history else no_grad():
+            value = replay_memory(value, tensor._chain)
         marked_like(value, family.value)
         family.storage.track(value)
     if tensor._retains_grad:
