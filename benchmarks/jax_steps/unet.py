@@ -55,7 +55,7 @@ def _time(state, times, width, dtype):
     return linear(state, silu(linear(state, y, 4 * width)), 4 * width)
 
 
-def unet(state, x, times, width, factors, depth, heads, implementation):
+def unet(state, x, times, width, factors, depth, heads, implementation=None):
     """The noise in images (batch, height, width, 3) at some times."""
 
     def stage(x, out, level):
@@ -99,9 +99,7 @@ def build(
         dtype: what it computes in.
         implementation: of attention, as `jax.nn.dot_product_attention` has it.
     """
-    run = functools.partial(
-        unet, width=width, factors=factors, depth=depth, heads=heads, implementation=implementation
-    )
+    run = functools.partial(unet, width=width, factors=factors, depth=depth, heads=heads)
     rng = np.random.default_rng(1)
     images, noise = (
         jnp.asarray(rng.standard_normal((batch, size, size, 3), dtype=np.float32)) for _ in range(2)
