@@ -14,6 +14,7 @@ import oneflow as flow
 from oneflow.runtime import hot
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.compile_cost import seconds_for_writes
+from oneflow.runtime.program_cache import PROGRAMS
 
 _LOOP = """
 import oneflow as flow
@@ -67,6 +68,20 @@ def test_a_program_of_writes_is_compiled_once_it_has_run_as_long(
             break
     assert statistics.program_compiles == 1
     assert x[3, 2].item() == x.sum().item() == runs
+
+
+def test_writes_to_global_tensors_are_counted_as_those_to_local_ones() -> None:
+    def seconds(x: flow.Tensor) -> list[float]:
+        PROGRAMS.clear()
+        for row in range(9):
+            x[row, 1] += row
+        assert x.sum().item() == 36
+        return [seconds_for_writes(cached.program) for cached in PROGRAMS.values()]
+
+    pair = flow.placement("cpu", [0, 1])
+    expected = seconds(flow.zeros(9, 4))
+    assert sum(expected) > 0
+    assert seconds(flow.zeros(9, 4, placement=pair, sbp=flow.sbp.split(1))) == expected
 
 
 def test_writes_are_counted_and_nothing_else() -> None:

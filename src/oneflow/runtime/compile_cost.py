@@ -49,10 +49,18 @@ def _cold_seconds(operation: Operation) -> float:
 def _write_count(operation: Operation) -> int:
     """The number of writes to parts of arrays that one operation is traced to."""
     trace = operation.trace
+    if _runs_on_parts(operation):
+        trace = trace_on_parts(operation)  # which its cold run has made
     if trace is None:
         return 0
     traces = [trace, *(part for _, part in trace.parts)]
     return sum(_writes_in(traced.jaxpr) for traced in traces if traced.jaxpr is not None)
+
+
+def _runs_on_parts(operation: Operation) -> bool:
+    """Return whether a cold run traces an operation on parts of global tensors."""
+    is_conversion = operation.primitive.traits.kind is Kind.BOXING
+    return operation.signature is not None and operation.device.type == "cpu" and not is_conversion
 
 
 def _writes_in(jaxpr: Any) -> int:
