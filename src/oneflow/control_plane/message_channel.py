@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import hmac
 import json
+import math
 import queue
 import secrets
 import socket
@@ -27,10 +28,12 @@ import numpy as np
 from oneflow.base import cluster
 from oneflow.base.dtype import dtype_named
 from oneflow.control_plane import key_value_store
+from oneflow.tuning.host_memory import host_memory_error
 
 _TOKEN_BYTES = 32
 _LENGTH = struct.Struct("!I")
 _MAX_HEADER_BYTES = 1 << 16
+_SKIPPED_BYTES = 1 << 16
 # A process that has not taken part yet has no address; it is waited for as long as a message.
 _CONNECT_SECONDS = 30 * 60.0
 
@@ -92,7 +95,10 @@ class MessageChannel:
 
     def __init__(self) -> None:
         self._senders: dict[int, _SendThread] = {}
-        self._queues: dict[tuple[int, Address], deque[np.ndarray]] = defaultdict(deque)
+        # An error in place of a message for which there was no memory.
+        self._queues: dict[tuple[int, Address], deque[np.ndarray | Exception]] = defaultdict(deque)
+        # Senders whose connection has ended within a message.
+        self._broken: set[int] = set()
         self._arrived = threading.Condition()
         self._token = secrets.token_hex(_TOKEN_BYTES // 2)
         host = _local_host()
@@ -116,16 +122,22 @@ class MessageChannel:
 
         Raises:
             TimeoutError: none has come in time.
+            OutOfMemoryError: there was no memory for it.
+            ConnectionError: a message of one of the processes has been lost.
         """
         deadline = time.monotonic() + seconds
         with self._arrived:
             while True:
                 for source in sources:
                     if waiting := self._queues.get((source, address)):
-                        array = waiting.popleft()
+                        message = waiting.popleft()
                         if not waiting:
                             del self._queues[source, address]
-                        return source, array
+                        if isinstance(message, Exception):
+                            raise message
+                        return source, message
+                for source in self._broken.intersection(sources):
+                    raise ConnectionError(f"the connection to rank {source} ended within a message")
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise TimeoutError
@@ -134,7 +146,9 @@ class MessageChannel:
     def has_message(self, sources: tuple[int, ...], address: Address) -> bool:
         """Return whether `recv` would return at once."""
         with self._arrived:
-            return any(self._queues.get((source, address)) for source in sources)
+            return any(
+                self._queues.get((source, address)) or source in self._broken for source in sources
+            )
 
     def _accept(self) -> None:
         while True:
@@ -152,11 +166,17 @@ class MessageChannel:
             ):
                 return
             (source,) = _LENGTH.unpack(header[_TOKEN_BYTES:])
-            while (message := _read_message(connection)) is not None:
-                address, array = message
+            while length := _read_exactly(connection, _LENGTH.size):
+                message = _read_message(connection, *_LENGTH.unpack(length))
                 with self._arrived:
-                    self._queues[source, address].append(array)
+                    if message is None:
+                        self._broken.add(source)
+                    else:
+                        address, content = message
+                        self._queues[source, address].append(content)
                     self._arrived.notify_all()
+                if message is None:
+                    return
 
 
 @functools.cache  # one for each process
@@ -177,20 +197,35 @@ def _local_host() -> str:
         return connection.getsockname()[0]
 
 
-def _read_message(connection: socket.socket) -> tuple[Address, np.ndarray] | None:
-    length = _read_exactly(connection, _LENGTH.size)
-    if length is None:
-        return None
-    (size,) = _LENGTH.unpack(length)
-    text = _read_exactly(connection, size) if size <= _MAX_HEADER_BYTES else None
+def _read_message(
+    connection: socket.socket, header_bytes: int
+) -> tuple[Address, np.ndarray | Exception] | None:
+    """Read what follows the length of a header; None if the connection ends within it."""
+    text = _read_exactly(connection, header_bytes) if header_bytes <= _MAX_HEADER_BYTES else None
     if text is None:
         return None
     header: dict[str, Any] = json.loads(bytes(text))
     ranks, tag = header["address"]
-    array = np.empty(header["shape"], dtype_named(header["dtype"]).numpy)
-    if not _read_into(connection, _bytes_of(array)):
-        return None
-    return (tuple(ranks), tag), array
+    shape, dtype = header["shape"], dtype_named(header["dtype"]).numpy
+    content: np.ndarray | Exception
+    try:
+        content = np.empty(shape, dtype)
+        is_complete = _read_into(connection, _bytes_of(content))
+    except MemoryError as error:
+        content = host_memory_error("message", error)
+        is_complete = _skip(connection, math.prod(shape) * dtype.itemsize)
+    return ((tuple(ranks), tag), content) if is_complete else None
+
+
+def _skip(connection: socket.socket, size: int) -> bool:
+    """Read bytes and forget them, so that the next message can be read."""
+    block = memoryview(bytearray(_SKIPPED_BYTES))
+    while size > 0:
+        part = block[: min(size, len(block))]
+        if not _read_into(connection, part):
+            return False
+        size -= len(part)
+    return True
 
 
 def _bytes_of(array: np.ndarray) -> memoryview:
