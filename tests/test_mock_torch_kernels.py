@@ -108,8 +108,12 @@ CASES = {
         lib.complex(numbers(lib, 4, 2), numbers(lib, 4, 2)), numbers(lib, 5, 4)
     ),
     "_weight_norm": lambda lib: lib._weight_norm(numbers(lib, 3, 4, 2), numbers(lib, 1, 4, 1), 1),
+    "_weight_norm of all": lambda lib: lib._weight_norm(numbers(lib, 3, 4), numbers(lib, 1), -1),
     "_neg_view": lambda lib: lib._neg_view(numbers(lib, 3)),
-    "_efficientzerotensor": lambda lib: lib.ones(2, 3) + lib._efficientzerotensor((2, 3)),
+    "_efficientzerotensor": lambda lib: [
+        lib.ones(2, 3) + lib._efficientzerotensor((2, 3)),
+        lib._efficientzerotensor(2, 3) + 1,
+    ],
     "casts": lambda lib: [
         getattr(lib, f"_cast_{name}")(4 * numbers(lib, 5).abs())
         for name in ("Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double")

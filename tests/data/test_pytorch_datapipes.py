@@ -16,6 +16,7 @@ import torch.utils.data.datapipes.utils.snapshot
 from PIL import Image
 
 import oneflow as flow
+from oneflow.data.pipe_graph import PipeEpoch
 from tests.in_place import in_place_of
 
 PIPES = "torch.utils.data.datapipes"
@@ -229,6 +230,22 @@ def test_files_are_listed_opened_and_decoded(tmp_path):
         found[data].append(list(data.datapipes.iter.FileLister(str(tmp_path), "*.txt")))
     assert found[OURS] == found[THEIRS]
     assert len(found[OURS]) == 6 + 5
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_processes_get_equal_shares_from_all_their_workers(workers):
+    """Ranks that have fewer batches than others would leave these waiting."""
+    shares = []
+    for rank in range(2):
+        epoch = PipeEpoch((0, 0), rank, 2)
+        samples = []
+        for worker in range(workers):
+            pipe = OURS.datapipes.iter.IterableWrapper(range(10)).sharding_filter()
+            epoch.begin(pipe, worker, workers)
+            samples += pipe
+        shares.append(samples)
+    assert [len(samples) for samples in shares] == [5, 5]
+    assert sorted(shares[0] + shares[1]) == list(range(10))
 
 
 def test_streams_are_closed_with_their_last_part():

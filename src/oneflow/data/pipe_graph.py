@@ -254,4 +254,5 @@ class PipeEpoch:
         numbers = numbers_from(self.seeds)
         if isinstance(datapipe, IterDataPipe):
             seed_pipes(datapipe, lambda: int(numbers.integers(2**63, dtype=np.uint64)))
-        apply_sharding(datapipe, self.processes * workers, self.rank * workers + worker)
+        # Every process gets as many samples, but for one.
+        apply_sharding(datapipe, self.processes * workers, worker * self.processes + self.rank)

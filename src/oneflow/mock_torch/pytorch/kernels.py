@@ -243,9 +243,9 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     Args:
         v: the direction.
         g: lengths along `dim`.
-        dim: the dimension whose slices have a length each.
+        dim: the dimension whose slices have a length each; -1: all of `v` has one.
     """
-    dims = [number for number in range(v.dim()) if number != dim % v.dim()]
+    dims = [number for number in range(v.dim()) if dim == -1 or number != dim % v.dim()]
     return v * (g / flow.linalg.vector_norm(v, 2, dims, True))
 
 
@@ -254,9 +254,9 @@ def _neg_view(self: Tensor) -> Tensor:
     return -self
 
 
-def _efficientzerotensor(size: Sequence[int], **options: Any) -> Tensor:
+def _efficientzerotensor(*size: int | Sequence[int], **options: Any) -> Tensor:
     """Return zeros."""
-    return flow.zeros(tuple(size), **options)
+    return flow.zeros(*size, **options)
 
 
 def _sample_dirichlet(alpha: Tensor, generator: Any = None) -> Tensor:
