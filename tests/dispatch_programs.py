@@ -63,6 +63,8 @@ ELEMENTWISE: dict[str, Program] = {
     "round": lambda t, x, y, q, v, b: x.round(),
 }
 PRODUCTS: dict[str, Program] = {
+    "tensordot": lambda t, x, y, q, v, b: t.tensordot(x, q, 1),
+    "tensordot of dimensions": lambda t, x, y, q, v, b: t.tensordot(b, y, ([2, 1], [0, 1])),
     "mm": lambda t, x, y, q, v, b: x.mm(q),
     "matmul of matrices": lambda t, x, y, q, v, b: x @ q,
     "matmul with a vector": lambda t, x, y, q, v, b: x @ v,
@@ -78,6 +80,10 @@ PRODUCTS: dict[str, Program] = {
     "mv": lambda t, x, y, q, v, b: q.mv(v),
 }
 VIEWS: dict[str, Program] = {
+    "diagonal of batches": lambda t, x, y, q, v, b: t.linalg.diagonal(b, offset=-1),
+    "as_strided": lambda t, x, y, q, v, b: x.as_strided((2, 2), (1, 1), 1),
+    "index_fill": lambda t, x, y, q, v, b: x.index_fill(1, t.tensor([1]), 2.0),
+    "index_fill of a tensor": lambda t, x, y, q, v, b: x.index_fill(1, t.tensor([1, 1]), v[0]),
     "view": lambda t, x, y, q, v, b: x.view(3, 2),
     "reshape": lambda t, x, y, q, v, b: x.reshape(-1),
     "reshape a transpose": lambda t, x, y, q, v, b: x.t().reshape(6),
@@ -202,6 +208,16 @@ LAYERS: dict[str, Program] = {
     ),
     "batch_norm with statistics": lambda t, x, y, q, v, b: t.nn.functional.batch_norm(
         x, t.zeros(3), t.ones(3), v, v, training=True
+    ),
+    "threshold": lambda t, x, y, q, v, b: t.nn.functional.threshold(x, 0.3, 5.0),
+    "unfold": lambda t, x, y, q, v, b: t.nn.functional.unfold(b[None], 2, padding=1),
+    "fold": lambda t, x, y, q, v, b: t.nn.functional.fold(b.view(1, 4, 3), (2, 4), 2),
+    "instance_norm": lambda t, x, y, q, v, b: t.nn.functional.instance_norm(
+        b, t.zeros(3), t.ones(3), v, v
+    ),
+    "reflection_pad": lambda t, x, y, q, v, b: t.nn.functional.pad(b, (1, 1), mode="reflect"),
+    "replication_pad": lambda t, x, y, q, v, b: t.nn.functional.pad(
+        b[None], (1, 2, 0, 1), mode="replicate"
     ),
     "module": lambda t, x, y, q, v, b: t.nn.ReLU()(x) + t.nn.Softmax(1)(y),
     "factories": lambda t, x, y, q, v, b: x + t.ones(3) * t.zeros(2, 3) + t.full((3,), 2.0),

@@ -46,6 +46,8 @@ _WITHOUT_GRADIENT = frozenset(
         "bernoulli",
     ]
 )
+#: Results, by number, without a gradient beside others that have one: permutations.
+_CONSTANT_RESULTS = frozenset([("linalg_lu", 0), ("lu_unpack", 0)])
 #: Operators whose results are views of their first argument.
 VIEWS = frozenset(
     [
@@ -262,12 +264,15 @@ def _record(saved: SavedCall, result: Any, args: tuple[Any, ...]) -> Any:
     """The result with the node of its operator."""
     inside = {id(leaf) for leaf in leaves_of(args)}
     outputs = [leaf for leaf in leaves_of(result) if _is_tensor(leaf)]
+    if not outputs:
+        return result
     own = {id(output): _own_handle(output, id(output) in inside) for output in outputs}
     values = [unwrap(own[id(output)]) for output in outputs]
     node = OperatorNode(saved, [value.spec for value in values])
     for index, value in enumerate(values):
         dtype = value.spec.dtype
-        if dtype.is_floating_point or dtype.is_complex:
+        is_constant = (saved.overload.base_name, index) in _CONSTANT_RESULTS
+        if (dtype.is_floating_point or dtype.is_complex) and not is_constant:
             value.node, value.output_index = node, index
     final = _replaced(result, own)
     saved.keep_results(final, node)

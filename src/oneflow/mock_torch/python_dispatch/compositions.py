@@ -102,10 +102,21 @@ def _reverse_quotient(self: Tensor, other: Any) -> Tensor:
 
 
 @composition("__matmul__", "matmul")
-def _matmul(input: Tensor, other: Tensor) -> Tensor:
-    x, y = input, other
-    if not isinstance(y, Tensor):
+def _matmul(
+    input: Tensor,
+    other: Tensor,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+) -> Tensor:
+    if not isinstance(other, Tensor):
         return NotImplemented
+    x = operator("transpose", input, -2, -1) if transpose_a else input
+    y = operator("transpose", other, -2, -1) if transpose_b else other
+    return _product(x, y) if alpha == 1 else _product(x, y) * alpha
+
+
+def _product(x: Tensor, y: Tensor) -> Tensor:
     dims = x.ndim, y.ndim
     direct = {(1, 1): "dot", (2, 2): "mm", (2, 1): "mv", (3, 3): "bmm"}.get(dims)
     if direct is not None and (direct != "bmm" or x.shape[0] == y.shape[0]):
@@ -149,6 +160,28 @@ def _batched(x: Tensor, y: Tensor) -> Tensor:
     )
     product = operator("bmm", x, y)
     return operator("_unsafe_view", product, [*batch, x.shape[-2], y.shape[-1]])
+
+
+@composition("tensordot")
+def _tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        dims = (list(range(a.ndim - dims, a.ndim)), list(range(dims)))
+    if len(dims) != 2 or not all(isinstance(places, list | tuple) for places in dims):
+        return NotImplemented  # the function says what is wrong
+    first, second = dims
+    sizes = [x.shape[dim] for x, places in ((a, first), (b, second)) for dim in places]
+    if sizes[: len(first)] != sizes[len(first) :]:
+        return NotImplemented  # one broadcasts, or the function says what is wrong
+    first, second = [dim % a.ndim for dim in first], [dim % b.ndim for dim in second]
+    rows = [dim for dim in range(a.ndim) if dim not in first]
+    columns = [dim for dim in range(b.ndim) if dim not in second]
+    shape = [a.shape[dim] for dim in rows] + [b.shape[dim] for dim in columns]
+    count = math.prod(sizes[: len(first)])
+    left = a.permute([*rows, *first]).reshape(math.prod(shape[: len(rows)]), count)
+    right = b.permute([*second, *columns]).reshape(count, math.prod(shape[len(rows) :]))
+    return operator("mm", left, right).reshape(shape)
 
 
 @composition("outer", "ger")
@@ -303,6 +336,21 @@ def _where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         for x in (input, other)
     ]
     return operator("where", condition, *parts)
+
+
+@composition("Tensor.where")
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    return _where(condition, self, other)
+
+
+@composition("Tensor.polygamma")
+def _polygamma(self: Tensor, n: int) -> Tensor:
+    return operator("polygamma", n, self)
+
+
+@composition("linalg.diagonal")
+def _diagonal(A: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    return operator("diagonal", A, offset, dim1, dim2)
 
 
 @composition("square")

@@ -103,6 +103,27 @@ def _of_mean(s: SavedCall, grad: Tensor) -> Tensor:
     return operator("div", _spread(s, grad, s.dim, s.keepdim), count, overload="Scalar")
 
 
+def _of_as_strided(s: SavedCall, grad: Tensor) -> Tensor:
+    """Sums at the places of the memory, of which each of the operand's numbers gets its share."""
+    own = s.saved("self")
+    start = own.offset if s.storage_offset is None else s.storage_offset
+    views = (s.size, s.stride, start), (own.spec.shape, own.strides, own.offset)
+    ends = [
+        offset + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
+        for sizes, strides, offset in views
+    ]
+    extent = 1 + max(0, *ends)
+    memory = flow.arange(extent, device=grad.device)
+    places, own_places = (flow.as_strided(memory, *view).reshape(-1) for view in views)
+    sums = grad.new_zeros(extent).index_add(0, places, grad.reshape(-1))
+    counts = grad.new_zeros(extent).index_add(0, own_places, grad.new_ones(own_places.shape))
+    return (
+        sums.index_select(0, own_places)
+        .div(counts.index_select(0, own_places))
+        .view(own.spec.shape)
+    )
+
+
 def _of_index_select(s: SavedCall, grad: Tensor) -> Tensor:
     zeros = grad.new_zeros(s.spec("self").shape)
     return operator("index_add", zeros, s.dim, s.index, grad)
@@ -278,6 +299,26 @@ DERIVATIVES |= {
     "cos": {"self": lambda s, g: g * -_conjugate(s.self.sin())},
     "tanh": {"self": lambda s, g: operator("tanh_backward", g, s.result())},
     "sigmoid": {"self": lambda s, g: operator("sigmoid_backward", g, s.result())},
+    "threshold": {"self": lambda s, g: operator("threshold_backward", g, s.self, s.threshold)},
+    "index_fill": {
+        "self": lambda s, g: g.index_fill(s.dim, s.index, 0),
+        "value": lambda s, g: g.index_select(s.dim, s.index.unique()).sum(),
+    },
+    "im2col": {
+        "self": lambda s, g: operator(
+            "col2im",
+            g,
+            s.spec("self").shape[-2:],
+            s.kernel_size,
+            s.dilation,
+            s.padding,
+            s.stride,
+        )
+    },
+    "col2im": {
+        "self": lambda s, g: operator("im2col", g, s.kernel_size, s.dilation, s.padding, s.stride)
+    },
+    "as_strided": {"self": _of_as_strided},
     "relu": {"self": lambda s, g: operator("threshold_backward", g, s.result(), 0)},
     "erf": {"self": lambda s, g: _scaled((-(s.self.pow(2))).exp(), 2 / math.sqrt(math.pi)) * g},
     "pow.Tensor_Scalar": {"self": _of_power},

@@ -53,6 +53,24 @@ def _gelu(input: Tensor, approximate: str = "none") -> Tensor:
     return operator("gelu", input, approximate=approximate)
 
 
+@composition("rrelu")
+def _rrelu(
+    x: Tensor,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    inplace: bool = False,
+    generator: Any = None,
+) -> Tensor:
+    if not lower <= upper < math.inf:
+        return NotImplemented  # the function says what is wrong
+    if not training:
+        return _leaky_relu(x, (lower + upper) / 2, inplace)
+    slopes = flow.empty_like(x).uniform_(lower, upper, generator=generator)
+    result = flow.where(x >= 0, x, x * slopes)
+    return operator("copy_", x, result) if inplace else result
+
+
 @composition("dropout")
 def _dropout(
     input: Tensor,
@@ -96,6 +114,50 @@ def _batch_norm(
 ) -> Tensor:
     arguments = (weight, bias, running_mean, running_var, training, momentum, eps)
     return operator("native_batch_norm", input, *arguments)[0]
+
+
+def _instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    has_one_number = math.prod(input.shape[2:]) == 1
+    if input.ndim < 3 or (has_one_number if use_input_stats else running_mean is None):
+        return NotImplemented  # the function says what is wrong
+    count, channels = input.shape[:2]
+    weight, bias, mean, variance = (
+        None if x is None else x.repeat(count) for x in (weight, bias, running_mean, running_var)
+    )
+    images = input.contiguous().view(1, count * channels, *input.shape[2:])
+    result = _batch_norm(images, mean, variance, weight, bias, use_input_stats, momentum, eps)
+    for statistic, updated in ((running_mean, mean), (running_var, variance)):
+        if use_input_stats and statistic is not None and updated is not None:
+            operator("alias", statistic).copy_(updated.view(count, channels).mean(0))
+    return result.view(input.shape)
+
+
+COMPOSITIONS["instance_norm"] = _instance_norm
+
+
+@composition("nn.functional.instance_norm")
+def _functional_instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    statistics = (running_mean, running_var)
+    return _instance_norm(input, weight, bias, *statistics, use_input_stats, momentum, eps)
 
 
 @composition("embedding")
@@ -178,6 +240,37 @@ def _of_batch(input: Tensor, count: int, *arguments: Any) -> Tensor:
 for _count in (1, 2, 3):
     COMPOSITIONS[f"conv{_count}d"] = _convolution(_count)
     COMPOSITIONS[f"conv_transpose{_count}d"] = _transposed_convolution(_count)
+
+
+@composition("nn.functional.unfold")
+def _unfold(
+    x: Tensor,
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
+    data_format: str = "channels_first",
+) -> Tensor:
+    if data_format != "channels_first":
+        return NotImplemented
+    sizes = (_several(value, 2) for value in (kernel_size, dilation, padding, stride))
+    return operator("im2col", x, *sizes)
+
+
+@composition("nn.functional.fold")
+def _fold(
+    x: Tensor,
+    output_size: Any,
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
+    data_format: str = "channels_first",
+) -> Tensor:
+    if data_format != "channels_first":
+        return NotImplemented
+    sizes = (_several(value, 2) for value in (output_size, kernel_size, dilation, padding, stride))
+    return operator("col2im", x, *sizes)
 
 
 @composition("max_pool2d")
@@ -273,7 +366,10 @@ def _cross_entropy(
 def _pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Tensor:
     if mode == "constant":
         return operator("constant_pad_nd", input, list(pad), 0.0 if value is None else value)
-    return NotImplemented
+    name = {"reflect": "reflection_pad", "replicate": "replication_pad"}.get(mode)
+    if name is None or len(pad) not in (2, 4, 6):
+        return NotImplemented
+    return operator(f"{name}{len(pad) // 2}d", input, list(pad))
 
 
 @composition("scaled_dot_product_attention")

@@ -71,12 +71,14 @@ class _SavedTensor:
     Attributes:
         spec: its shape, dtype and device.
         strides: its strides.
+        offset: its place in its memory.
         edge: its node and which output of that it is; None where no gradient flows.
     """
 
     def __init__(self, tensor: Tensor, edge: Any = None) -> None:
         value = unwrap(tensor)
         self.spec, self.strides = value.spec, tensor.stride()
+        self.offset = tensor.storage_offset()
         own = None if value.node is None else (value.node, value.output_index)
         self.edge = own if edge is None else edge
         alias = value.alias()
@@ -206,6 +208,10 @@ class SavedCall:
         if name.startswith("__"):
             raise AttributeError(name)
         return self._again(self._raw(name))
+
+    def saved(self, name: str) -> _SavedTensor:
+        """Return what is known of an argument; its values may be gone."""
+        return self._raw(name)
 
     def spec(self, name: str) -> TensorSpec:
         """Return shape, dtype and device of an argument; its values may be gone."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional import return_types
 from oneflow.functional.registry import FUNCTIONS
 from oneflow.mock_torch.modules import MODULE_IN_PLACE
@@ -18,6 +19,7 @@ from oneflow.mock_torch.python_dispatch import (
 )
 from oneflow.mock_torch.python_dispatch.calls import call_by_name, compute_alone
 from oneflow.mock_torch.python_dispatch.compositions import COMPOSITIONS
+from oneflow.mock_torch.python_dispatch.initial_values import INITIALIZERS
 from oneflow.mock_torch.python_dispatch.layers import BENEATH, METHODS
 from oneflow.mock_torch.python_dispatch.operators import operator
 from oneflow.mock_torch.pytorch.aten import aten_operator
@@ -120,7 +122,6 @@ _NO_OPERATORS = frozenset(
         "einsum",
         "broadcast_tensors",
         "meshgrid",
-        "tensordot",
         "dropout1d",
         "dropout2d",
         "dropout3d",
@@ -145,15 +146,17 @@ _NO_OPERATORS = frozenset(
 
 @functools.cache
 def _names() -> dict[Any, list[str]]:
-    """The names of functions, by function."""
+    """The names of functions, by function: first paths such as ``"nn.functional.unfold"``."""
     table: dict[Any, list[str]] = {}
     for path, function in FUNCTIONS.items():
-        table.setdefault(function, []).append(_name_of_path(path))
+        table.setdefault(function, []).extend([path, _name_of_path(path)])
+    for function in INITIALIZERS:
+        table.setdefault(function, []).append(f"nn.init.{function.__name__}")
     for name, member in vars(Tensor).items():
         if isinstance(member, property):
             table.setdefault(member.fget, []).append(name)
         elif isinstance(member, FunctionType):
-            table.setdefault(original_of(member), []).append(name)
+            table.setdefault(original_of(member), []).extend([f"Tensor.{name}", name])
     return table
 
 
@@ -165,7 +168,12 @@ def _name_of_path(path: str) -> str:
 @functools.cache
 def rule_of(function: FunctionType) -> Rule:
     """Return the rule of a function: a composition, an operator, or its body."""
-    names = dict.fromkeys([*_names().get(function, ()), function.__name__])
+    rule = _rule_by_names(function, tuple(_names().get(function, ())))
+    return functools.partial(_without_gradient, rule) if function in INITIALIZERS else rule
+
+
+def _rule_by_names(function: FunctionType, known_as: tuple[str, ...]) -> Rule:
+    names = dict.fromkeys([*known_as, function.__name__])
     if "tensor" in names:
         return _made_of_data
     for name in names:
@@ -175,7 +183,7 @@ def rule_of(function: FunctionType) -> Rule:
         return _body
     rows = [name for name in names if schemas_of(name)]
     for name in (*rows, *names):
-        if name.startswith("__"):
+        if name.startswith("__") or "." in name:
             continue
         try:
             packet = aten_operator(name)
@@ -193,6 +201,11 @@ def _composed(composition: Any, function: FunctionType, args: Any, kwargs: Any) 
     if result is NotImplemented:
         return function(*args, **kwargs)
     return result if out is None else out.copy_(result)
+
+
+def _without_gradient(rule: Rule, function: FunctionType, args: Any, kwargs: Any) -> Any:
+    with no_grad():
+        return rule(function, args, kwargs)
 
 
 def _made_of_data(function: FunctionType, args: Any, kwargs: Any) -> Any:
@@ -274,4 +287,4 @@ def _in_order_of(
     return (), {**dict(zip(own, args, strict=False)), **kwargs}
 
 
-PUBLIC_FUNCTIONS.fill(lambda: (*FUNCTIONS.values(), *METHODS, *BENEATH))
+PUBLIC_FUNCTIONS.fill(lambda: (*FUNCTIONS.values(), *METHODS, *BENEATH, *INITIALIZERS))

@@ -34,6 +34,7 @@ _OVERLOAD_NAMES = """
     ScalarOpt_dtype dim_IntList dim_int List ScalarList TensorList dtype_layout prim_Device
     prim_dtype scalar tensor dim_max dim_min values_stable Scalar_Self Scalar_Other start_step
     from to msg p any periodic memory_format value_reduce decimals padding m beta IntList
+    int_Scalar int_Tensor
 """
 _OVERLOADS = frozenset(_OVERLOAD_NAMES.split())
 
@@ -207,7 +208,16 @@ def _backward(name: str) -> Callable[..., Any] | None:
     try:
         return backward_of(aten_operator(base).kernel)
     except AttributeError:
+        return _backward_of_write(f"{base}_")
+
+
+def _backward_of_write(name: str) -> Callable[..., Any] | None:
+    """The backward pass of an operator that there is in no other form than writing."""
+    try:
+        write = aten_operator(name).kernel
+    except AttributeError:
         return None
+    return backward_of(lambda input, *args, **kwargs: write(input.clone(), *args, **kwargs))
 
 
 def _in_place(name: str) -> Callable[..., Any] | None:

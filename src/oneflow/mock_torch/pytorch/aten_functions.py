@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -89,6 +90,7 @@ _OTHER_NAMES: dict[str, Callable[..., Any]] = {
     "_pin_memory": Tensor.pin_memory,
     "_sparse_addmm": flow.addmm,
     "_unsafe_view": Tensor.reshape,
+    "col2im": functional.fold,
     "detach_copy": lambda input: input.detach().clone(),
     "im2col": functional.unfold,
     "lift_fresh": lambda input: input,
@@ -185,6 +187,10 @@ def _max_pool_with_indices(pool: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _padded(mode: str, input: Tensor, padding: Sequence[int]) -> Tensor:
+    return functional.pad(input, list(padding), mode=mode)
+
+
 def _native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     if train is False:
         return input.clone(), flow.ones_like(input, dtype=flow.bool)
@@ -242,6 +248,11 @@ ATEN_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "max_pool1d_with_indices": _max_pool_with_indices(functional.max_pool1d),
     "max_pool2d_with_indices": _max_pool_with_indices(functional.max_pool2d),
     "max_pool3d_with_indices": _max_pool_with_indices(functional.max_pool3d),
+    **{
+        f"{kind}_pad{dims}d": functools.partial(_padded, mode)
+        for kind, mode in (("reflection", "reflect"), ("replication", "replicate"))
+        for dims in (1, 2, 3)
+    },
     "native_dropout": _native_dropout,
     "native_layer_norm": _native_layer_norm,
     "slice": _slice,
