@@ -207,14 +207,13 @@ def _read_message(
     header: dict[str, Any] = json.loads(bytes(text))
     ranks, tag = header["address"]
     shape, dtype = header["shape"], dtype_named(header["dtype"]).numpy
-    content: np.ndarray | Exception
+    address = tuple(ranks), tag
     try:
-        content = np.empty(shape, dtype)
-        is_complete = _read_into(connection, _bytes_of(content))
+        array = np.empty(shape, dtype)
     except MemoryError as error:
-        content = host_memory_error("message", error)
         is_complete = _skip(connection, math.prod(shape) * dtype.itemsize)
-    return ((tuple(ranks), tag), content) if is_complete else None
+        return (address, host_memory_error("message", error)) if is_complete else None
+    return (address, array) if _read_into(connection, _bytes_of(array)) else None
 
 
 def _skip(connection: socket.socket, size: int) -> bool:

@@ -80,10 +80,10 @@ def _graph(pipe: Any, only_pipes: bool, above: set[int]) -> PipeGraph:
     if id(pipe) in above:
         return {}
     above = {*above, id(pipe)}
-    behind: PipeGraph = {}
+    subgraph: PipeGraph = {}
     for source in _sources(pipe, only_pipes):
-        behind.update(_graph(source, only_pipes, above))
-    return {id(pipe): (pipe, behind)}
+        subgraph.update(_graph(source, only_pipes, above))
+    return {id(pipe): (pipe, subgraph)}
 
 
 def traverse_dps(datapipe: Any) -> PipeGraph:
@@ -130,9 +130,9 @@ def get_all_graph_pipes(graph: PipeGraph) -> list[Any]:
     """Return the pipes of a graph, each once, the last one first."""
 
     def pipes(graph: PipeGraph) -> Iterator[tuple[int, Any]]:
-        for identity, (pipe, behind) in graph.items():
+        for identity, (pipe, subgraph) in graph.items():
             yield identity, pipe
-            yield from pipes(behind)
+            yield from pipes(subgraph)
 
     return list(dict(pipes(graph)).values())
 
@@ -163,9 +163,9 @@ def apply_sharding(
     """
 
     def divide(graph: PipeGraph, before: Any) -> None:
-        for pipe, behind in graph.values():
+        for pipe, subgraph in graph.values():
             if not _has_methods(pipe, "apply_sharding"):
-                divide(behind, before)
+                divide(subgraph, before)
                 continue
             if before is not None:
                 raise RuntimeError(
@@ -175,7 +175,7 @@ def apply_sharding(
             takes_group = len(inspect.signature(pipe.apply_sharding).parameters) >= 3
             group = {"sharding_group": sharding_group} if takes_group else {}
             pipe.apply_sharding(num_of_instances, instance_id, **group)
-            divide(behind, pipe)
+            divide(subgraph, pipe)
 
     divide(traverse_dps(datapipe), None)
     return datapipe

@@ -109,8 +109,8 @@ def single_iterator(function: Callable[..., Any], has_next: bool) -> Callable[..
 
         @functools.wraps(function)
         def generate(pipe: Any) -> Iterator[Any]:
-            if (forwarded := _take_forwarded(pipe)) is not None:
-                yield from forwarded
+            if (fast_iterator := _take_fast_iterator(pipe)) is not None:
+                yield from fast_iterator
                 return
             samples = function(pipe)
             number = _start(pipe)
@@ -130,21 +130,21 @@ def single_iterator(function: Callable[..., Any], has_next: bool) -> Callable[..
     @functools.wraps(function)
     def make(pipe: Any) -> Iterator[Any]:
         samples = function(pipe)
-        if (forwarded := _take_forwarded(pipe)) is not None:
-            return forwarded
+        if (fast_iterator := _take_fast_iterator(pipe)) is not None:
+            return fast_iterator
         pipe._snapshot_state = SnapshotState.Iterating
         return _Samples(samples, pipe, _start(pipe), has_next and samples is pipe)
 
     return make
 
 
-def _take_forwarded(pipe: Any) -> Iterator[Any] | None:
+def _take_fast_iterator(pipe: Any) -> Iterator[Any] | None:
     """Return the iterator that a snapshot has brought to its place, once."""
-    forwarded = pipe._fast_forward_iterator
-    if forwarded is not None:
+    fast_iterator = pipe._fast_forward_iterator
+    if fast_iterator is not None:
         pipe._fast_forward_iterator = None
         pipe._snapshot_state = SnapshotState.Iterating
-    return forwarded
+    return fast_iterator
 
 
 class _Samples(Iterator):

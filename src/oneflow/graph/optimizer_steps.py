@@ -21,7 +21,7 @@ from oneflow.tensor.global_values import on_placement
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap, write
 
-_HOLDS = methodcaller("holds")
+_IS_CURRENT = methodcaller("is_current")
 
 
 def parameters_of(optimizer: Optimizer) -> Iterator[Tensor]:
@@ -180,17 +180,17 @@ class OptimizerStep:
             and len(self._state) >= self._state_count
             and len(optimizer.param_groups) == len(self._groups)
             and not any(map(is_not, optimizer.param_groups, self._groups))
-            and self._has_forms()
+            and self._has_same_form()
             and all(map(_has_parameters, optimizer.param_groups, self._parameters))
             and not any(map(is_not, map(dict.get, self._owners, self._keys), self._tensors))
             and optimizer.steps_by_update
             and self._counts.is_current()
         )
 
-    def _has_forms(self) -> bool:
+    def _has_same_form(self) -> bool:
         """Return whether the groups have the forms that they had; they are of the same number."""
         groups = self._optimizer.param_groups
-        if self._options and all(map(_HOLDS, self._options)):
+        if self._options and all(map(_IS_CURRENT, self._options)):
             return True
         if list(map(self._optimizer.form, groups)) != self._forms:
             return False

@@ -21,7 +21,7 @@ _XPU_RANDOM = (
     "set_rng_state set_rng_state_all"
 )
 #: Modules of devices that are not here, and the names of each.
-_ABSENT_DEVICES = {
+_MISSING_DEVICES = {
     "torch.xpu": f"{_XPU_MEMORY} {_XPU_RANDOM} Event Stream StreamContext can_device_access_peer "
     "clock_rate current_device current_stream default_generators device device_count "
     "device_memory_used device_of get_arch_list get_device_capability get_device_name "
@@ -298,7 +298,7 @@ _ROWS = (
     ),
     *(
         (module, "oneflow.mock_torch.pytorch.xpu", names)
-        for module, names in _ABSENT_DEVICES.items()
+        for module, names in _MISSING_DEVICES.items()
     ),
     ("torch.nn.modules", "torch.nn", "RMSNorm"),
     (

@@ -85,7 +85,7 @@ class Parameter(Tensor, metaclass=_ParameterType):
             return new_parameter, arguments, *state
         return _rebuild, (self.numpy(), self.dtype, device, self.requires_grad), *state
 
-    def __repr__(self) -> str:
+    def __repr__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         return "Parameter containing:\n" + super().__repr__()
 
 

@@ -120,7 +120,7 @@ class NestedTensor(ComposedTensor):
     def __iter__(self) -> Iterator[Tensor]:
         return iter(self.unbind())
 
-    def __repr__(self) -> str:
+    def __repr__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         if self.layout is Layout.jagged:
             return self._jagged_text()
         parts = [repr(part.detach()).replace("\n", "\n  ") for part in self.unbind()]

@@ -159,7 +159,7 @@ class OptionsSnapshot:
     def __init__(self, group: Mapping[str, Any]) -> None:
         self._group, self._names, self._values = group, list(group), list(group.values())
 
-    def holds(self) -> bool:
+    def is_current(self) -> bool:
         """Return whether the group has the same objects under the same names."""
         group = self._group
         return list(group) == self._names and not any(map(is_not, group.values(), self._values))

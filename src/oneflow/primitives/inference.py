@@ -151,14 +151,14 @@ def trace_on_parts(operation: Any) -> Trace:
     operands, attributes = abstract_parts(operation), operation.signature.attributes
     if primitive.traits.positional is None:
         return _trace(primitive, attributes, operands, device)[0]
-    function = positioned(primitive.traced_implementation(device.type))
-    shape = operation.positioned_spec.shape
+    function = with_offsets(primitive.traced_implementation(device.type))
+    shape = operation.shard_index_spec.shape
     operands += [jax.ShapeDtypeStruct((), np.dtype(np.int32))] * len(shape)
     return TRACES.trace(primitive.name, function, operands, {**attributes, "sizes": shape})
 
 
 @functools.cache  # one for each implementation
-def positioned(implementation: Callable) -> Callable:
+def with_offsets(implementation: Callable) -> Callable:
     """An implementation as a function of its operands, then the offsets of the shard."""
 
     def run(*operands: Any, sizes: tuple[int, ...], **attributes: Any) -> Any:

@@ -127,15 +127,16 @@ class Operation:
         attributes = self.signature.attributes
         positional = self.primitive.traits.positional
         if positional is not None:
-            spec = self.positioned_spec
+            spec = self.shard_index_spec
             offsets = traced_offsets(spec.shape, self.device.hierarchy, spec.sbp)
             attributes = {**attributes, "shard": ShardIndex(spec.shape, offsets)}
         return implementation(*arrays, **attributes)
 
     @property
-    def positioned_spec(self) -> TensorSpec:
+    def shard_index_spec(self) -> TensorSpec:
         """The spec of what the `ShardIndex` of a positional primitive is about."""
-        operand = self.primitive.traits.positional.operand
+        positional = self.primitive.traits.positional
+        operand = positional and positional.operand
         return self.in_specs[operand_positions(self)[operand][0]] if operand else self.out_specs[0]
 
     def evaluate_unsharded(self, *arrays: Any) -> Any:

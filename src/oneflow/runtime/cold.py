@@ -40,7 +40,7 @@ from oneflow.runtime.background import COMPILER
 from oneflow.runtime.block_functions import block_function
 from oneflow.runtime.compile_ahead import compiled_blocks, note_numpy_time
 from oneflow.runtime.compile_pool import compile_operations
-from oneflow.runtime.conversions import communicates, convert
+from oneflow.runtime.conversions import convert, is_collective
 from oneflow.runtime.counters import STATISTICS, compiling
 from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.runtime.memory import is_only_view, wrap_array
@@ -303,7 +303,7 @@ def _run_operation(operation: Operation, operands: list[Any]) -> Any:
         return _evaluate(operation, operands)
     except _TOO_LITTLE as error:
         # Other processes do not send their parts again.
-        if not is_out_of_memory(error) or communicates(operation):
+        if not is_out_of_memory(error) or is_collective(operation):
             raise
     gc.collect()  # tensors that only each other's objects refer to
     try:

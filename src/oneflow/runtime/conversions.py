@@ -17,7 +17,7 @@ from oneflow.base.placement import Placement
 from oneflow.control_plane.message_channel import Address, message_channel
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.sharding.collectives import collectives_of
-from oneflow.primitives.sharding.host_boxing import Exchange, Pieces
+from oneflow.primitives.sharding.host_boxing import Chunks, Exchange
 from oneflow.program.ir import Program
 from oneflow.runtime.part_arrays import PartArrays, convert_parts
 from oneflow.runtime.shards import Coordinate
@@ -26,7 +26,7 @@ from oneflow.runtime.shards import Coordinate
 _SECONDS = 1e6
 
 
-def communicates(operation: Operation) -> bool:
+def is_collective(operation: Operation) -> bool:
     """Return whether an operation exchanges data between processes."""
     return (
         isinstance(operation.device, Placement)
@@ -35,9 +35,9 @@ def communicates(operation: Operation) -> bool:
     )
 
 
-def any_communicates(program: Program) -> bool:
+def any_collective(program: Program) -> bool:
     """Return whether an instruction of a program exchanges data between processes."""
-    return any(communicates(instruction.operation) for instruction in program.instructions)
+    return any(is_collective(instruction.operation) for instruction in program.instructions)
 
 
 def convert(operation: Operation, operand: Any) -> PartArrays:
@@ -48,16 +48,16 @@ def convert(operation: Operation, operand: Any) -> PartArrays:
         operand: its array.
     """
     exchange = _exchange_on(operation.device, repr(operation))
-    if not communicates(operation):
+    if not is_collective(operation):
         return convert_parts(operation, operand, exchange)
 
-    def convert_quietly() -> PartArrays:
+    def convert_ignoring_errors() -> PartArrays:
         # Another thread than the one whose errors are ignored.
         with np.errstate(all="ignore"):
             return convert_parts(operation, operand, exchange)
 
     # Half an exchange would be taken for the beginning of the next one.
-    return run_without_interrupt(convert_quietly)
+    return run_without_interrupt(convert_ignoring_errors)
 
 
 def receive(rank: int, address: Address) -> np.ndarray:
@@ -75,20 +75,20 @@ def _exchange_on(placement: Placement, description: str) -> Exchange:
     ranks = dict(zip(np.ndindex(*placement.hierarchy), placement.flat, strict=True))
     address = placement.flat, description
 
-    def exchange(axis: int, pieces: Pieces) -> Pieces:
+    def exchange(axis: int, chunks: Chunks) -> Chunks:
         received: dict[Coordinate, list[Any]] = {
-            coordinate: [None] * len(own) for coordinate, own in pieces.items()
+            coordinate: [None] * len(own) for coordinate, own in chunks.items()
         }
-        absent = []
-        for coordinate, own in pieces.items():
-            for position, piece in enumerate(own):
+        remote = []
+        for coordinate, own in chunks.items():
+            for position, chunk in enumerate(own):
                 peer = (*coordinate[:axis], position, *coordinate[axis + 1 :])
-                if peer in pieces:
-                    received[peer][coordinate[axis]] = piece
+                if peer in chunks:
+                    received[peer][coordinate[axis]] = chunk
                 else:
-                    message_channel().send(ranks[peer], address, piece)
-                    absent.append((coordinate, position, ranks[peer]))
-        for coordinate, position, rank in absent:
+                    message_channel().send(ranks[peer], address, chunk)
+                    remote.append((coordinate, position, ranks[peer]))
+        for coordinate, position, rank in remote:
             received[coordinate][position] = receive(rank, address)
         return received
 

@@ -18,7 +18,7 @@ from oneflow.passes.pipeline import PassGroup, run_passes
 from oneflow.program.ir import Program
 from oneflow.runtime.background import COMPILER
 from oneflow.runtime.compile_cost import seconds_for_cold_run, seconds_for_writes
-from oneflow.runtime.conversions import any_communicates
+from oneflow.runtime.conversions import any_collective
 from oneflow.runtime.counters import STATISTICS, compiling
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.runtime.events import EventKind, span
@@ -40,7 +40,7 @@ _MANY_WRITES = 4.0
 # processes on CPUs is compiled, about as many as that takes. They share cores, and each compiles
 # it: what is recorded between two conversions is short, and the layers of a model run it several
 # times for a shape that does not come back.
-_PEERS_COLD = 0.05
+_MIN_COLD_SECONDS = 0.05
 
 
 def warm_up(
@@ -54,10 +54,10 @@ def warm_up(
     Of several processes each decides by what is the same in all of them, never by a clock: replicas
     of a parameter hold the same bits only if all ranks make its update hot in the same run.
     """
-    has_peers = cluster.is_multiprocess()
-    is_long = device is CPU and not has_peers and cached.cold_seconds > cached.seen * _LONG_RUN
+    is_distributed = cluster.is_multiprocess()
+    is_long = device is CPU and not is_distributed and cached.cold_seconds > cached.seen * _LONG_RUN
     cached.seen += 1
-    if SETTINGS.mode == "immediate" or _communicates(cached):
+    if SETTINGS.mode == "immediate" or _is_collective(cached):
         return None
     if SETTINGS.mode == "compiled":
         _compile_for_good(cached, donated, device)
@@ -67,7 +67,7 @@ def warm_up(
         return None
     if _waits_for_writes(cached):
         return None
-    if has_peers and device.type == "cpu" and _cold_seconds(cached) < _PEERS_COLD:
+    if is_distributed and device.type == "cpu" and _cold_seconds(cached) < _MIN_COLD_SECONDS:
         return None
     if cached.trial is not None:
         return _next_in_trial(cached, cached.trial)
@@ -142,15 +142,15 @@ def _wait(cached: CachedProgram) -> None:
         STATISTICS.waiting_seconds += seconds
 
 
-def _communicates(cached: CachedProgram) -> bool:
+def _is_collective(cached: CachedProgram) -> bool:
     """Return whether a program exchanges data between processes, and so is never hot as a whole.
 
     A whole program sends other messages than its instructions do one by one, and a rank that has no
     memory for it runs it so.
     """
-    if cached.communicates is None:
-        cached.communicates = any_communicates(cached.program)
-    return cached.communicates
+    if cached.is_collective is None:
+        cached.is_collective = any_collective(cached.program)
+    return cached.is_collective
 
 
 def _compile(cached: CachedProgram, donated: tuple[int, ...], device: Device | Placement) -> None:

@@ -132,7 +132,7 @@ def _offsets(operation: Operation, coordinate: Coordinate) -> list[np.int32]:
     """The position of a part for a positional primitive, see `trace_on_parts`."""
     if operation.primitive.traits.positional is None:
         return []
-    spec = operation.positioned_spec
+    spec = operation.shard_index_spec
     slices = shard_slices(spec.shape, operation.device.hierarchy, spec.sbp or (), coordinate)
     return [np.int32(part.start) for part in slices]
 

@@ -34,7 +34,7 @@ class CachedProgram:
         cannot_compile: compiling it failed.
         cold_until: the number of runs up to which it stays cold, since it took longer as a whole.
         compiled: set when the background compiler has ended with it; None before it was queued.
-        communicates: it exchanges data between processes; None if nobody has asked.
+        is_collective: it exchanges data between processes; None if nobody has asked.
         cold_seconds: that its cold runs have taken.
         fastest_cold: seconds of the shortest of them.
         run_seconds: of a cold run, by an estimate that is the same in all processes; None if nobody
@@ -49,12 +49,12 @@ class CachedProgram:
         "cannot_compile",
         "cold_seconds",
         "cold_until",
-        "communicates",
         "compiled",
         "executable",
         "fastest_cold",
         "guarded",
         "invalid",
+        "is_collective",
         "program",
         "queued",
         "run_seconds",
@@ -71,7 +71,7 @@ class CachedProgram:
         self.seen = self.cold_until = 0
         self.executable: Executable | None = None
         self.queued = self.cannot_compile = False
-        self.communicates: bool | None = None
+        self.is_collective: bool | None = None
         self.compiled: threading.Event | None = None
         self.cold_seconds = self.waited_seconds = 0.0
         self.write_seconds: float | None = None

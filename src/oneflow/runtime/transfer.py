@@ -104,10 +104,10 @@ def _launch_transfer(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
     send = _send_shards if is_by_shard else _send_from_first_rank
     description = f"transfer of {source!r} from {source.device} to {target.device}"
     if runs_on_numpy(target.device):
-        senders = _sender_of_each(source, target, is_by_shard)
+        source_ranks = _source_ranks(source, target, is_by_shard)
 
-        def run() -> tuple[Any, None]:
-            return _send_messages(array, senders, description), None
+        def run() -> tuple[Any, Any]:
+            return _send_messages(array, source_ranks, description), None
 
     else:
 
@@ -124,7 +124,7 @@ def _ranks(spec: TensorSpec) -> set[int]:
     return set(spec.device.flat)
 
 
-def _sender_of_each(source: TensorSpec, target: TensorSpec, is_by_shard: bool) -> dict[int, int]:
+def _source_ranks(source: TensorSpec, target: TensorSpec, is_by_shard: bool) -> dict[int, int]:
     """The rank from which each rank of the target gets its shard; itself if it has it."""
     placements: Any = source.device, target.device
     old, new = (placement.flat for placement in placements)
@@ -133,26 +133,26 @@ def _sender_of_each(source: TensorSpec, target: TensorSpec, is_by_shard: bool) -
     return {rank: rank if rank in old else old[0] for rank in new}
 
 
-def _send_messages(array: Any, senders: dict[int, int], description: str) -> Any:
+def _send_messages(array: Any, source_ranks: dict[int, int], description: str) -> Any:
     """Send this process's shard to those who get it, and return the one that this process gets.
 
     Args:
         array: on its placement.
-        senders: see `_sender_of_each`.
+        source_ranks: see `_source_ranks`.
         description: of the transfer; other processes take it for nothing else.
     """
     rank, channel = cluster.rank(), message_channel()
-    address = tuple(sorted({*senders, *senders.values()})), description
+    address = tuple(sorted({*source_ranks, *source_ranks.values()})), description
     # Who sends nothing may have no array.
-    own = np.asarray(array.addressable_data(0)) if rank in senders.values() else None
-    for receiver, sender in senders.items():
-        if sender == rank != receiver:
+    own = np.asarray(array.addressable_data(0)) if rank in source_ranks.values() else None
+    for target_rank, source_rank in source_ranks.items():
+        if source_rank == rank != target_rank:
             assert own is not None
-            channel.send(receiver, address, own)
-    sender = senders.get(rank)
-    if sender is None or sender == rank:
+            channel.send(target_rank, address, own)
+    source_rank = source_ranks.get(rank)
+    if source_rank is None or source_rank == rank:
         return own
-    return run_without_interrupt(lambda: receive(sender, address))
+    return run_without_interrupt(lambda: receive(source_rank, address))
 
 
 def _send_shards(array: Any, source: TensorSpec, target: TensorSpec) -> tuple[Any, Any]:

@@ -116,7 +116,7 @@ class SparseTensor(ComposedTensor):
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __repr__(self) -> str:
+    def __repr__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         parts = self._parts
         named = dict(zip(INDEX_NAMES[parts.layout], parts.index, strict=True))
         lines = []

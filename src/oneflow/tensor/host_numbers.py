@@ -31,7 +31,7 @@ _FUNCTIONS: dict[Primitive, Callable[[Any, Any], Any]] = {
 # The magnitudes of each dtype that are certainly no overflow, and not denormal, which XLA takes
 # for 0. Python computes in 64 bits, from which a sum, difference or product of numbers of 32 bits
 # is rounded as if it had been exact.
-_MAGNITUDES: dict[DType, tuple[float, float]] = {
+_LIMITS: dict[DType, tuple[float, float]] = {
     float32: (1e-37, 1e38),
     float64: (1e-307, 1e308),
     int32: (0, 2**31 - 1),
@@ -63,7 +63,7 @@ def compute_on_host(primitive: Primitive, x: Tensor, y: Any) -> Tensor | None:
     second = None if first is None else number_of(y, spec.dtype)
     if first is None or second is None:
         return None
-    low, high = _MAGNITUDES[spec.dtype]
+    low, high = _LIMITS[spec.dtype]
     operands = first.item(), second.item()
     result = function(*operands)
     for number in (result, *operands):
@@ -84,7 +84,7 @@ def value_on_host(spec: TensorSpec, numbers: Any) -> Value:
 
 def number_of(operand: Any, dtype: DType) -> Any:
     """The number of an operand without dimensions, as NumPy's; None if it is not on the host."""
-    if dtype not in _MAGNITUDES:
+    if dtype not in _LIMITS:
         return None
     if not isinstance(operand, Tensor):
         is_number = type(operand) in (int, float) and abs(operand) <= _LARGEST_OPERAND
@@ -94,5 +94,6 @@ def number_of(operand: Any, dtype: DType) -> Any:
         return read_number(operand) if operand._family.value.node is None else None
     value = operand._value if operand._family is None else unwrap(operand)
     recorder = value.recorder
-    is_number = type(recorder) is HostArray and not value.spec.ndim and value.node is None
-    return recorder.numbers[()] if is_number else None
+    if type(recorder) is not HostArray or value.spec.ndim or value.node is not None:
+        return None
+    return recorder.numbers[()]

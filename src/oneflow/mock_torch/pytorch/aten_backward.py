@@ -22,7 +22,7 @@ def _log_softmax_backward_data(grad: Tensor, output: Tensor, dim: int, input_dty
     return (grad - output.exp() * grad.sum(dim, keepdim=True)).to(input_dtype)
 
 
-def _placed(grad: Tensor, sizes: Sequence[int], place: Sequence[Any]) -> Tensor:
+def _scatter(grad: Tensor, sizes: Sequence[int], place: Sequence[Any]) -> Tensor:
     result = grad.new_zeros(tuple(sizes))
     result[tuple(place)] = grad
     return result
@@ -31,7 +31,7 @@ def _placed(grad: Tensor, sizes: Sequence[int], place: Sequence[Any]) -> Tensor:
 def _select_backward(grad: Tensor, sizes: Sequence[int], dim: int, index: int) -> Tensor:
     place: list[Any] = [slice(None)] * len(sizes)
     place[dim] = index
-    return _placed(grad, sizes, place)
+    return _scatter(grad, sizes, place)
 
 
 def _slice_backward(
@@ -39,7 +39,7 @@ def _slice_backward(
 ) -> Tensor:
     place: list[Any] = [slice(None)] * len(sizes)
     place[dim] = slice(start, end, step)
-    return _placed(grad, sizes, place)
+    return _scatter(grad, sizes, place)
 
 
 def _embedding_dense_backward(
@@ -78,7 +78,10 @@ def _nll_loss_backward(
     with autograd.enable_grad():
         x = input if input.requires_grad else input.detach().requires_grad_()
         loss = _nll_loss_forward(x, target, weight, reduction, ignore_index)[0]
-    return autograd.grad(loss, x, grad, create_graph=grad.requires_grad or input.requires_grad)[0]
+    create_graph = grad.requires_grad or input.requires_grad
+    (gradient,) = autograd.grad(loss, x, grad, create_graph=create_graph)
+    assert gradient is not None  # of a loss of it
+    return gradient
 
 
 def _native_batch_norm(

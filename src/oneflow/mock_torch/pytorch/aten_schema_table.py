@@ -16,7 +16,7 @@ nextafter gcd lcm heaviside copysign mm bmm mv dot outer
 _LIKE = "zeros_like ones_like empty_like rand_like randn_like"
 _FACTORIES = "zeros ones rand randn"
 _OPTIONS = "*, dtype=None, layout=None, device=None, pin_memory=None"
-_EXTREMES = "max min"
+_MIN_MAX = "max min"
 _SUMS = "argmax argmin"
 
 SCHEMAS = f"""
@@ -181,16 +181,16 @@ I ignore_index, T total_weight)
     [
         *(f"{name}.default(T self)" for name in _UNARY.split()),
         *(
-            f"{name}.{kind}(T self, {letter} other)"
+            f"{name}.{kind}(T self, {char} other)"
             for name in (*_COMPARISONS.split(), *_BITWISE.split())
-            for kind, letter in (("Scalar", "N"), ("Tensor", "T"))
+            for kind, char in (("Scalar", "N"), ("Tensor", "T"))
         ),
         *(f"{name}.default(T self, T other)" for name in _BINARY.split()),
         *(f"{name}.default(T self, {_OPTIONS}, memory_format=None)" for name in _LIKE.split()),
         *(f"{name}.default(V size, {_OPTIONS})" for name in _FACTORIES.split()),
         *(
             row
-            for name in _EXTREMES.split()
+            for name in _MIN_MAX.split()
             for row in (
                 f"{name}.default(T self)",
                 f"{name}.dim(T self, I dim, keepdim=False)",

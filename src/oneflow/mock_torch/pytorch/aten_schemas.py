@@ -179,9 +179,9 @@ def _argument(text: str, kwarg_only: bool) -> Argument:
     declaration, has_default, default = text.partition("=")
     kind, _, name = declaration.strip().rpartition(" ")
     value = ast.literal_eval(default) if has_default else None
-    letter = kind.removesuffix("?")
+    char = kind.removesuffix("?")
     is_optional = kind.endswith("?") or (value is None and bool(has_default))
-    return Argument(name, letter, is_optional, kwarg_only, value, not has_default)
+    return Argument(name, char, is_optional, kwarg_only, value, not has_default)
 
 
 def _schema(row: str) -> Schema:

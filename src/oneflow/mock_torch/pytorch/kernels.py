@@ -197,17 +197,18 @@ def _unique2(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return `unique`, places and counts; what is not asked for is an empty tensor."""
     values, inverse, counts = flow.unique(input, sorted, True, True)
-    nothing = flow.empty(0, dtype=flow.int64)
+    empty = flow.empty(0, dtype=flow.int64)
     return (
         values,
-        inverse if return_inverse else nothing,
-        counts if return_counts else nothing,
+        inverse if return_inverse else empty,
+        counts if return_counts else empty,
     )
 
 
 def _aminmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """Return `aminmax` as a tuple."""
-    return tuple(flow.aminmax(input, dim=dim, keepdim=keepdim))  # type: ignore[return-value]
+    low, high = flow.aminmax(input, dim=dim, keepdim=keepdim)
+    return low, high
 
 
 def _int_mm(self: Tensor, mat2: Tensor) -> Tensor:

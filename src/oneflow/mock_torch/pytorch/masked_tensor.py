@@ -95,7 +95,8 @@ class MaskedTensor(Tensor):
                 f"data.size() must equal mask.size(), got {tuple(data.shape)} and "
                 f"{tuple(mask.shape)}"
             )
-        self: Any = Tensor._make_wrapper_subclass(
+        base: Any = Tensor
+        self: Any = base._make_wrapper_subclass(
             cls, data.shape, dtype=data.dtype, device=data.device, requires_grad=requires_grad
         )
         self._masked_data, self._masked_mask = data.detach(), mask
@@ -124,10 +125,8 @@ class MaskedTensor(Tensor):
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Compute an operator of elements or places, or a copy."""
         kind = _KIND_OF.get(func.base_name)
-        if kind is None and func.base_name not in _OTHERS:
-            return NotImplemented
-        compute = _OTHERS.get(func.base_name) or _KINDS[kind]
-        return compute(func, args, kwargs or {})
+        compute = _OTHERS.get(func.base_name) or (None if kind is None else _KINDS[kind])
+        return NotImplemented if compute is None else compute(func, args, kwargs or {})
 
     def get_data(self) -> Tensor:
         """Return all elements, those masked out, too; its gradient is masked."""
@@ -145,7 +144,7 @@ class MaskedTensor(Tensor):
         """Return False: data are dense."""
         return False
 
-    def is_sparse_csr(self) -> bool:
+    def is_sparse_csr(self) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return False: data are dense."""
         return False
 
@@ -162,9 +161,9 @@ class MaskedTensor(Tensor):
 
     def tolist(self) -> Any:
         """Return nested lists with None where the mask is False."""
-        return _listed(self._masked_data, self._masked_mask)
+        return _to_list(self._masked_data, self._masked_mask)
 
-    def __repr__(self) -> str:
+    def __repr__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         if self.ndim:
             return f"MaskedTensor(\n{_indented(_text(self.tolist()))}\n)"
         is_in = bool(self._masked_mask)
@@ -172,11 +171,11 @@ class MaskedTensor(Tensor):
         return f"MaskedTensor({element}, {is_in})"
 
 
-def _listed(data: Tensor, mask: Tensor) -> Any:
+def _to_list(data: Tensor, mask: Tensor) -> Any:
     """Nested lists of elements, with None in place of those that are masked out."""
     if not data.ndim:
         return data.item() if mask.item() else None
-    return [_listed(row, row_mask) for row, row_mask in zip(data, mask, strict=True)]
+    return [_to_list(row, row_mask) for row, row_mask in zip(data, mask, strict=True)]
 
 
 def _element(value: Any) -> str:
@@ -304,7 +303,7 @@ def _written(func: Any, args: Any, kwargs: Any) -> Any:
 
 def _sum(func: Any, args: Any, kwargs: Any) -> Any:
     """A sum that a backward pass calls, over what was broadcast."""
-    x, dim, keepdim = (*args, None, False)[:3]
+    x, dim, keepdim = [*args, None, False][:3]
     result = masked_functions.sum(x._masked_data, dim, keepdim=keepdim, mask=x._masked_mask)
     return MaskedTensor(result, _mask_over(x._masked_mask, dim, keepdim))
 

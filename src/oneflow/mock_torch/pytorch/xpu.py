@@ -91,34 +91,34 @@ def _no_device(name: str) -> NoReturn:
     )
 
 
-class _Absent:
+class _MissingDevice:
     """The base of classes whose objects belong to a device."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         _no_device(type(self).__name__)
 
 
-class Event(_Absent):
+class Event(_MissingDevice):
     """An event of a device that is not here."""
 
 
-class Stream(_Absent):
+class Stream(_MissingDevice):
     """A stream of a device that is not here."""
 
 
-class StreamContext(_Absent):
+class StreamContext(_MissingDevice):
     """A block on a stream of a device that is not here."""
 
 
-class device(_Absent):
+class device(_MissingDevice):
     """A block on a device that is not here."""
 
 
-class device_of(_Absent):
+class device_of(_MissingDevice):
     """A block on the device of a tensor, which none is on."""
 
 
-def _refusing(name: str) -> Any:
+def _unsupported(name: str) -> Any:
     def refuse(*args: Any, **kwargs: Any) -> NoReturn:
         _no_device(name)
 
@@ -139,4 +139,4 @@ _NEEDS_DEVICE = (
     "reset_peak_memory_stats set_device set_per_process_memory_fraction set_rng_state "
     "set_rng_state_all set_stream snapshot start stop stream synchronize temperature utilization"
 )
-globals().update({name: _refusing(name) for name in _NEEDS_DEVICE.split()})
+globals().update({name: _unsupported(name) for name in _NEEDS_DEVICE.split()})

@@ -122,7 +122,7 @@ class _Uninitialized(Tensor):
         else:
             self.data = empty(shape, device=device, dtype=dtype)
 
-    def __repr__(self) -> str:
+    def __repr__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         return f"<{type(self).__name__}>"
 
 

@@ -20,9 +20,9 @@ from oneflow.primitives.sharding.partial_sums import sum_identity
 Sizes = tuple[int, ...]
 Shards = dict[Sizes, np.ndarray]
 """The shards of some devices, by their coordinates."""
-Pieces = Mapping[Sizes, Sequence[np.ndarray]]
+Chunks = Mapping[Sizes, Sequence[np.ndarray]]
 """The arrays that each device has for, or from, every position along a dimension of the mesh."""
-Exchange = Callable[[int, Pieces], Pieces]
+Exchange = Callable[[int, Chunks], Chunks]
 """A function of a dimension of the mesh and what its devices send; returns what they receive."""
 
 # Bytes of a partial sum up to which each device adds up all of it.
@@ -77,7 +77,7 @@ class _Edge:
             return {c: _sum(parts) for c, parts in received.items()}
         assert isinstance(before, Split)
         if after is PARTIAL_SUM:
-            return {c: self._spread(x, c) for c, x in shards.items()}
+            return {c: self._embed(x, c) for c, x in shards.items()}
         if after is BROADCAST:
             received = self._exchange({c: [x] * self._count for c, x in shards.items()})
         else:
@@ -90,13 +90,13 @@ class _Edge:
     def _cut(self, x: np.ndarray, coordinate: Sizes) -> list[np.ndarray]:
         """The pieces of a shard that the devices along the dimension get, along the new split."""
         after: Any = self._target[self._axis]
-        pieces = []
+        chunks = []
         for position in range(self._count):
             other = self._at(coordinate, position)
             index = [slice(None)] * x.ndim
             index[after.dim] = self._new_range(other, after.dim)
-            pieces.append(x[tuple(index)])
-        return pieces
+            chunks.append(x[tuple(index)])
+        return chunks
 
     def _new_range(self, coordinate: Sizes, dim: int) -> slice:
         """The range of a dimension that the step splits, within the shard before it."""
@@ -112,7 +112,7 @@ class _Edge:
             return self._cut(x, coordinate)[coordinate[self._axis]]
         return x if coordinate[self._axis] == 0 else np.full(x.shape, sum_identity(x.dtype))
 
-    def _spread(self, x: np.ndarray, coordinate: Sizes) -> np.ndarray:
+    def _embed(self, x: np.ndarray, coordinate: Sizes) -> np.ndarray:
         """A shard as a partial sum: what changes nothing around it."""
         before: Any = self._source[self._axis]
         outer = shard_slices(self._shape, self._hierarchy, self._target, coordinate)

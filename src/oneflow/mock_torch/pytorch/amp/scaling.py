@@ -52,8 +52,8 @@ def _amp_update_scale_(
     if growth_tracker.item() + 1 < growth_interval:
         growth_tracker.add_(1)
         return self
-    grown = self * scale_growth_factor
-    if flow.isfinite(grown).item():
-        self.copy_(grown)
+    scaled = self * scale_growth_factor
+    if flow.isfinite(scaled).item():
+        self.copy_(scaled)
     growth_tracker.zero_()
     return self

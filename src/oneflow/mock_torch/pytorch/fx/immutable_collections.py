@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 
-def _refusing(kind: str) -> Any:
+def _unsupported(kind: str) -> Any:
     def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(
             f"'{type(self).__name__}' object does not support mutation. If you are attempting to "
@@ -23,7 +23,7 @@ class immutable_list(list):
     def __reduce__(self) -> Any:
         return immutable_list, (tuple(self),)
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return hash(tuple(self))
 
 
@@ -33,7 +33,7 @@ class immutable_dict(dict):
     def __reduce__(self) -> Any:
         return immutable_dict, (tuple(self.items()),)
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return hash(frozenset(self.items()))
 
 
@@ -52,4 +52,4 @@ _CHANGES: tuple[tuple[type, str, str], ...] = (
 )
 for _kind, _name, _methods in _CHANGES:
     for _method in _methods.split():
-        setattr(_kind, _method, _refusing(_name))
+        setattr(_kind, _method, _unsupported(_name))

@@ -92,24 +92,26 @@ def replace_pattern_with_filters(
         AssertionError: the replacement has another number of arguments or results, or there is
             none.
     """
-    searched, graph = _graph_of(pattern), gm.graph
+    pattern_graph, graph = _graph_of(pattern), gm.graph
     if replacement is None and replacement_callback is None:
         raise AssertionError(
             "Must provide either a replacement GraphModule or a replacement callback"
         )
     common = None if replacement is None else _graph_of(replacement)
-    matcher = SubgraphMatcher(searched, ignore_literals=ignore_literals)
+    matcher = SubgraphMatcher(pattern_graph, ignore_literals=ignore_literals)
     matches = matcher.match(graph, node_name_match)
     filters = match_filters or []
-    matches = [x for x in matches if all(passes(x, graph, searched) for passes in filters)]
+    matches = [x for x in matches if all(passes(x, graph, pattern_graph) for passes in filters)]
     # The nodes that stand for those that earlier replacements have taken away.
-    successors: dict[Node, Node] = {}
+    nodes_map: dict[Node, Node] = {}
     places = []
     for match in matches:
         new = (
-            common if replacement_callback is None else replacement_callback(match, graph, searched)
+            common
+            if replacement_callback is None
+            else replacement_callback(match, graph, pattern_graph)
         )
-        places.append(_replace(graph, searched, match, new, successors))
+        places.append(_replace(graph, pattern_graph, match, new, nodes_map))
     gm.recompile()
     if isinstance(replacement, nn.Module):
         _take_members(gm, replacement)
@@ -127,7 +129,7 @@ def _replace(
     pattern: Graph,
     match: InternalMatch,
     replacement: Any,
-    successors: dict[Node, Node],
+    nodes_map: dict[Node, Node],
 ) -> ReplacedPatterns:
     inputs = [node for node in replacement.nodes if node.op == "placeholder"]
     if len(inputs) != len(match.placeholder_nodes):
@@ -136,9 +138,9 @@ def _replace(
         )
     for member, node in match.nodes_map.items():
         if isinstance(node, Node):
-            match.nodes_map[member] = successors.get(node, node)
+            match.nodes_map[member] = nodes_map.get(node, node)
     match.placeholder_nodes = [
-        successors.get(node, node) if isinstance(node, Node) else node
+        nodes_map.get(node, node) if isinstance(node, Node) else node
         for node in match.placeholder_nodes
     ]
     copies: dict[Node, Any] = dict(zip(inputs, match.placeholder_nodes, strict=True))
@@ -151,7 +153,7 @@ def _replace(
         )
     for node, result in zip(match.returning_nodes, results, strict=True):
         node.replace_all_uses_with(result)
-        successors[node] = result
+        nodes_map[node] = result
     for member in reversed(pattern.nodes):
         if member.op not in ("placeholder", "output"):
             graph.erase_node(match.nodes_map[member])
@@ -178,7 +180,8 @@ def _take_members(gm: GraphModule, source: nn.Module) -> None:
     for node in gm.graph.nodes:
         if node.op not in ("call_module", "get_attr"):
             continue
-        owners = [module for module in (gm, source) if _find(module, node.target) is not None]
+        path = str(node.target)
+        owners = [module for module in (gm, source) if _find(module, path) is not None]
         if not owners:
             raise RuntimeError(
                 f"Attempted to create a {node.op} node during subgraph rewriting with target "
@@ -186,5 +189,5 @@ def _take_members(gm: GraphModule, source: nn.Module) -> None:
                 "GraphModule"
             )
         if owners[0] is source:
-            _set_member(gm, node.target, copy.deepcopy(_find(source, node.target)))
+            _set_member(gm, path, copy.deepcopy(_find(source, path)))
     gm.graph.lint()

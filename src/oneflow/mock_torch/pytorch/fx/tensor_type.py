@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 
 class TensorType:
@@ -33,7 +33,7 @@ class TensorType:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TensorType) and list(self.dims) == list(other.dims)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @staticmethod
     def __class_getitem__(*args: Any) -> TensorType:
@@ -50,7 +50,7 @@ class _DynType:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _DynType)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def __repr__(self) -> str:
         return "Dyn"

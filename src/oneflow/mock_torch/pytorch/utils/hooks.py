@@ -14,5 +14,5 @@ def unserializable_hook(f: _Hook) -> _Hook:
     Args:
         f: the hook.
     """
-    f.__torch_unserializable__ = True  # type: ignore[attr-defined]
+    setattr(f, "__torch_unserializable__", True)  # noqa: B010
     return f

@@ -50,7 +50,7 @@ class CausalBias(Tensor):
     def __init__(self, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> None:
         """Attributes are set when the tensor is made."""
 
-    def __repr__(self) -> str:
+    def __repr__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         return repr(self.as_subclass(Tensor))
 
 

@@ -16,10 +16,10 @@ from oneflow.mock_torch.pytorch.utils.benchmark.measurement import (
     unit_to_english,
 )
 
-_BOLD, _END = "\033[1m", "\033[0m"
+_STRONG, _END = "\033[1m", "\033[0m"
 #: Up to which multiple of the least time, and how it is shown.
-_COLORS = ((1.01, f"\033[92m{_BOLD}"), (1.1, f"\033[34m{_BOLD}"))
-_BAD, _VERY_BAD = "\033[2m\033[91m", f"\033[31m{_BOLD}"
+_COLORS = ((1.01, f"\033[92m{_STRONG}"), (1.1, f"\033[34m{_STRONG}"))
+_BAD, _VERY_BAD = "\033[2m\033[91m", f"\033[31m{_STRONG}"
 
 Cells = list[Measurement | None]
 
@@ -126,8 +126,9 @@ class _Column:
         value = cell.median / self._scale
         if self._trims:
             value = trim_sigfig(value, cell.significant_figures)
-        differs = self._highlights and cell.has_warnings
-        return self._format(value, f" (! {cell.iqr / cell.median * 100:.0f}%)" if differs else "")
+        if not (self._highlights and cell.has_warnings):
+            return self._format(value, "")
+        return self._format(value, f" (! {cell.iqr / cell.median * 100:.0f}%)")
 
     def _format(self, value: float, note: str) -> str:
         width = 7 if self._highlights else 0
@@ -165,11 +166,11 @@ class _Table:
         ]
 
     def _row_texts(self) -> list[list[str]]:
-        environments = {env for _, env, _ in self._rows}
-        width = max(len(str(env)) for env in environments) if len(environments) > 1 else 0
+        envs = {env for _, env, _ in self._rows}
+        width = max(len(str(env)) for env in envs) if len(envs) > 1 else 0
         texts, before = [], None
         for (threads, env, name), cells in zip(self._rows, self._cells, strict=True):
-            is_new = len(environments) > 1 and (threads, env) != before
+            is_new = len(envs) > 1 and (threads, env) != before
             before = threads, env
             title = (f"({env})" if is_new else "").ljust(width + 4)
             pairs = zip(cells, self._columns, strict=True)

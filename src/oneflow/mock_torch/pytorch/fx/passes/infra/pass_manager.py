@@ -47,10 +47,10 @@ def this_before_that_pass_constraint(this: Pass, that: Pass) -> Constraint:
         A function of two passes that says whether the first may stand before the second.
     """
 
-    def may_precede(a: Pass, b: Pass) -> bool:
+    def is_before(a: Pass, b: Pass) -> bool:
         return a != that or b != this
 
-    return may_precede
+    return is_before
 
 
 def _check_order(constraint: Constraint, passes: list[Pass]) -> None:
@@ -143,7 +143,7 @@ class PassManager:
         """
         if len(inspect.signature(check).parameters) != 1:
             raise TypeError("PassManager check function should only take in one variable, a module")
-        self.check = check  # type: ignore[method-assign]
+        self.check = check  # pyright: ignore[reportAttributeAccessIssue]
 
     def check(self, module: nn.Module) -> None:
         """Check a module; `add_checks` sets another function."""

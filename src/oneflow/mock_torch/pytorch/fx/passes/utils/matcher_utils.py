@@ -80,8 +80,8 @@ class SubgraphMatcher:
         output = nodes[-1]
         self.pattern_placeholder_nodes = [x for x in nodes if x.op == "placeholder"]
         self.pattern_returning_nodes = output.all_input_nodes
-        sinks = [node for node in output.all_input_nodes if len(node.users) == 1]
-        self.pattern_anchors = [output] if match_output else sinks
+        outputs = [node for node in output.all_input_nodes if len(node.users) == 1]
+        self.pattern_anchors = [output] if match_output else outputs
 
     def match(self, graph: Graph, node_name_match: str = "") -> list[InternalMatch]:
         """Return the places where the pattern is in a graph.
@@ -152,23 +152,25 @@ class SubgraphMatcher:
     def _match_arguments(self, left: Any, right: Any, match: InternalMatch) -> bool:
         if len(left) != len(right):
             return False
-        for mine, its in zip(left, right, strict=True):
-            if isinstance(mine, Node) and isinstance(its, Node):
-                fits = self._match_nodes(mine, its, match)
-            elif isinstance(mine, list | tuple) and isinstance(its, list | tuple):
-                fits = self._match_arguments(mine, its, match)
+        for pattern_argument, argument in zip(left, right, strict=True):
+            if isinstance(pattern_argument, Node) and isinstance(argument, Node):
+                fits = self._match_nodes(pattern_argument, argument, match)
+            elif isinstance(pattern_argument, list | tuple) and isinstance(argument, list | tuple):
+                fits = self._match_arguments(pattern_argument, argument, match)
             else:
-                fits = self._match_literals(mine, its, match) or self.ignore_literals
+                fits = (
+                    self._match_literals(pattern_argument, argument, match) or self.ignore_literals
+                )
             if not fits:
                 return False
         return True
 
-    def _match_literals(self, mine: Any, its: Any, match: InternalMatch) -> bool:
-        if isinstance(mine, Node):
-            if mine.op != "placeholder":
+    def _match_literals(self, pattern_argument: Any, argument: Any, match: InternalMatch) -> bool:
+        if isinstance(pattern_argument, Node):
+            if pattern_argument.op != "placeholder":
                 return False
-            return bool(match.nodes_map.setdefault(mine, its) == its)
-        return type(mine) is type(its) and mine == its
+            return bool(match.nodes_map.setdefault(pattern_argument, argument) == argument)
+        return type(pattern_argument) is type(argument) and pattern_argument == argument
 
     def _are_equal(self, member: Node, node: Node, name: str) -> bool:
         if member.op == "placeholder" and not self.match_placeholder:
@@ -180,7 +182,7 @@ class SubgraphMatcher:
         if member.op in ("placeholder", "output"):
             return True
         if member.op == "get_attr":
-            return _hold_alike(member, node)
+            return _have_equal_attributes(member, node)
         return member.target == node.target
 
     def _is_contained(self, match: InternalMatch) -> bool:
@@ -193,7 +195,7 @@ class SubgraphMatcher:
         )
 
 
-def _hold_alike(member: Node, node: Node) -> bool:
+def _have_equal_attributes(member: Node, node: Node) -> bool:
     """Return whether two nodes read tensors from their modules, whatever their values."""
     values = [_find(x.graph.owning_module, str(x.target)) for x in (member, node)]
     if type(values[0]) is not type(values[1]):

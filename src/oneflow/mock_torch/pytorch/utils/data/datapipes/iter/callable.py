@@ -41,7 +41,7 @@ class MapperIterDataPipe(IterDataPipe):
         if isinstance(output_col, list | tuple):
             if len(output_col) > 1:
                 raise ValueError("`output_col` must be a single-element list or tuple")
-            (output_col,) = output_col
+            output_col = next(iter(output_col), None)
         self.output_col = output_col
         validate_input_col(fn, input_col)
 

@@ -83,8 +83,8 @@ class ShufflerIterDataPipe(IterDataPipe):
                 self._buffer.append(sample)
                 continue
             position = self._rng.randint(0, len(self._buffer) - 1)
-            drawn, self._buffer[position] = self._buffer[position], sample
-            yield drawn
+            next_sample, self._buffer[position] = self._buffer[position], sample
+            yield next_sample
         while self._buffer:
             yield self._buffer.pop(self._rng.randint(0, len(self._buffer) - 1))
 

@@ -116,7 +116,7 @@ class GrouperIterDataPipe(IterDataPipe):
     ) -> None:
         _check_unpickable_fn(group_key_fn)
         has_sizes = group_size is not None and buffer_size is not None
-        if has_sizes and not 0 < group_size <= buffer_size:
+        if has_sizes and group_size not in range(1, buffer_size + 1):
             raise AssertionError("group_size must be > 0 and <= buffer_size")
         if guaranteed_group_size is None:
             guaranteed_group_size = group_size if buffer_size is not None else None
@@ -138,11 +138,11 @@ class GrouperIterDataPipe(IterDataPipe):
     def _take_largest(self) -> tuple[Any, list[Any]] | None:
         key = max(self.buffer_elements, key=lambda key: len(self.buffer_elements[key]))
         least = self.guaranteed_group_size
-        is_enough = least is None or len(self.buffer_elements[key]) >= least
-        if not is_enough and not self.drop_remaining:
+        is_full = least is None or len(self.buffer_elements[key]) >= least
+        if not is_full and not self.drop_remaining:
             raise RuntimeError("Failed to group items", str(self.buffer_elements[key]))
         group = self._take(key)
-        return (key, group) if is_enough else None
+        return (key, group) if is_full else None
 
     def _result(self, key: Any, group: list[Any]) -> Any:
         chunk = self.wrapper_class(group)

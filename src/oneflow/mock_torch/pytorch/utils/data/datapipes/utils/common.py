@@ -111,7 +111,7 @@ def get_file_pathnames_from_root(
         if match_masks(os.path.basename(root), masks):
             yield os.path.abspath(root) if abspath else root
         return
-    for path, folders, files in os.walk(root, onerror=fail):
+    for path, dirs, files in os.walk(root, onerror=fail):
         folder = os.path.abspath(path) if abspath else path
         for name in files if non_deterministic else sorted(files):
             if match_masks(name, masks):
@@ -119,7 +119,7 @@ def get_file_pathnames_from_root(
         if not recursive:
             break
         if not non_deterministic:
-            folders.sort()  # `os.walk` goes on with them in this order
+            dirs.sort()  # `os.walk` goes on with them in this order
 
 
 def get_file_binaries_from_pathnames(

@@ -69,11 +69,11 @@ def handle_extension(extensions: str, f: Callable[[Any], Any]) -> Callable[[str,
         extensions: the extensions, separated by spaces; they may have dots themselves.
         f: decodes the content of such files.
     """
-    endings = [ending.split(".") for ending in extensions.lower().split()]
+    split_extensions = [extension.split(".") for extension in extensions.lower().split()]
 
     def handle(key: str, data: Any) -> Any:
         parts = key.lower().split(".")
-        fits = any(parts[-len(ending) :] == ending for ending in endings)
+        fits = any(parts[-len(extension) :] == extension for extension in split_extensions)
         return f(data) if fits else None
 
     return handle
@@ -198,7 +198,7 @@ class Decoder:
 
     def decode(self, data: Iterable[tuple[str, Any]] | tuple[str, Any] | None) -> dict[str, Any]:
         """Decode pairs of a name and a content; texts whose names begin with `_` are kept."""
-        pairs = [data] if isinstance(data, tuple) else data or ()
+        pairs: Any = [data] if isinstance(data, tuple) else data or ()
         return {
             name: content.decode("utf-8")
             if name.startswith("_") and isinstance(content, bytes)
