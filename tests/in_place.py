@@ -84,8 +84,8 @@ def overrides_enabled() -> Iterator[None]:
         try:
             yield
         finally:
-            python_dispatch.disable_dispatch()
             property_overrides.disable_properties()
+            python_dispatch.disable_dispatch()
             first.waiting[:] = waiting
             for copy, code, defaults in before:
                 copy.__code__, copy.__kwdefaults__ = code, defaults

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from oneflow.tensor.asking_functions import LOCK, note_mode
 from oneflow.tensor.property_overrides import enable_properties
 from oneflow.tensor.python_dispatch import enable_dispatch
 from oneflow.tensor.subclasses import (
@@ -21,9 +22,10 @@ from oneflow.tensor.subclasses import (
 
 def push_mode(mode: Any) -> None:
     """Push a mode, which computes the functions that this thread calls."""
-    enable_dispatch()  # what layers call asks, too
-    enable_properties()
-    ENTERED.append(None)
+    with LOCK:
+        enable_dispatch()  # what layers call asks, too
+        enable_properties()
+        note_mode(ENTERED)
     OVERRIDES.modes = (*OVERRIDES.modes, mode)
 
 

@@ -7,8 +7,8 @@ that a thread enters. Code of this package reads properties for itself, and asks
 from __future__ import annotations
 
 from types import FunctionType
-from typing import Any
 
+from oneflow.tensor.asking_functions import LOCK, AskingFunctions
 from oneflow.tensor.subclasses import (
     ENTERED,
     OVERRIDES,
@@ -19,8 +19,8 @@ from oneflow.tensor.subclasses import (
 )
 from oneflow.tensor.tensor import Tensor
 
-#: The functions of properties that ask, each with its code and defaults of before.
-ASKING: dict[FunctionType, tuple[Any, Any]] = {}
+#: The functions of properties that ask.
+ASKING = AskingFunctions()
 _ASK = """
 def of_cells({cells}):
     def ask(*args, _parts):
@@ -34,9 +34,15 @@ def of_cells({cells}):
 
 
 def enable_properties() -> None:
-    """Make the properties of tensors ask the modes of a thread from now on."""
-    if ASKING:
-        return
+    """Make the properties of tensors ask the modes of a thread, until a while after the last."""
+    with LOCK:
+        if ASKING:
+            ASKING.turn_on()
+            return
+        _enable_all()
+
+
+def _enable_all() -> None:
     for name, member in list(vars(Tensor).items()):
         if isinstance(member, property) and not name.startswith("__"):
             for function, access in ((member.fget, "__get__"), (member.fset, "__set__")):
@@ -46,15 +52,11 @@ def enable_properties() -> None:
 
 def disable_properties() -> None:
     """Give the functions of properties the code of before again."""
-    while ASKING:
-        function, (code, defaults) = ASKING.popitem()
-        function.__code__, function.__kwdefaults__ = code, defaults
+    ASKING.clear()
 
 
 def _make_asking(function: FunctionType, member: property, access: str) -> None:
     copy = copy_of_function(function)
-    ASKING[function] = function.__code__, function.__kwdefaults__
     asked = (ENTERED, OVERRIDES, types_of, call_torch_function)
     parts = (copy, lambda: getattr(member, access), *asked)
-    function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "_parts": parts}
-    function.__code__ = code_with_cells(_ASK, len(function.__code__.co_freevars), __file__)
+    ASKING.add(function, code_with_cells(_ASK, len(function.__code__.co_freevars), __file__), parts)

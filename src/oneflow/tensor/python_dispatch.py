@@ -26,6 +26,15 @@ from oneflow.dispatch.call import BIND_OF_CLASS
 from oneflow.primitives.operators.elementwise import add
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value, ValueOfClass
+from oneflow.tensor.asking_functions import (
+    ASK_DISPATCH,
+    DISPATCH_CLASSES,
+    DISPATCH_MODES,
+    LOCK,
+    AskingFunctions,
+    note_idle_call,
+    note_mode,
+)
 from oneflow.tensor.attributes import stored_in
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach
@@ -76,13 +85,10 @@ class DispatchState(threading.local):
 
 
 DISPATCH = DispatchState()
-#: An entry for each mode that a thread is in: without any no call asks for those of its thread.
-ENTERED: list[None] = []
 #: Classes of arguments for which nobody is asked.
 _PLAIN: set[type] = {Tensor, int, float, bool, complex, str, slice, type(None)}
-_LOCK = threading.RLock()
-#: The functions that ask, each with its code and defaults of before.
-ASKING: dict[FunctionType, tuple[Any, Any]] = {}
+#: The functions that ask.
+ASKING = AskingFunctions()
 
 
 @dataclass
@@ -255,10 +261,19 @@ vars(_disabled_torch_dispatch)["is_disabled"] = True
 
 
 @ENABLE_DISPATCH.fill
+def enable_dispatch_of(cls: type) -> None:
+    """Make functions and methods ask a class, of which there is a tensor, from now on."""
+    with LOCK:
+        enable_dispatch()
+        if cls not in DISPATCH_CLASSES:
+            DISPATCH_CLASSES.append(cls)
+
+
 def enable_dispatch() -> None:
-    """Make functions and methods ask classes and modes from now on."""
-    with _LOCK:
+    """Make functions and methods ask classes and modes, until a while after the last mode."""
+    with LOCK:
         if ASKING:
+            ASKING.turn_on()
             return
         enable_overrides()  # functions in PyTorch's place are those of this package from then on
         methods = [member for _, member in overridden_members()]
@@ -269,11 +284,10 @@ def enable_dispatch() -> None:
 
 
 def disable_dispatch() -> None:
-    """Give functions the code of before again."""
-    with _LOCK:
-        while ASKING:
-            function, (code, defaults) = ASKING.popitem()
-            function.__code__, function.__kwdefaults__ = code, defaults
+    """Give functions the code of before again, and forget the classes that they asked."""
+    with LOCK:
+        ASKING.clear()
+        DISPATCH_CLASSES.clear()
 
 
 def original_of(function: FunctionType) -> FunctionType:
@@ -293,29 +307,10 @@ def _make_asking(function: FunctionType) -> None:
         vars(function)["__wrapped__"] = copy  # has its signature
     else:
         copy.__wrapped__ = before
-    ASKING[function] = function.__code__, function.__kwdefaults__
-    parts = (copy, function, _PLAIN, (ENTERED, FUNCTION_MODES), DISPATCH, DISPATCH_CALL.value)
-    # First the default: another thread may call the function between the two lines.
-    function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "_parts": parts}
-    function.__code__ = code_with_cells(_ASK, len(function.__code__.co_freevars), __file__)
-
-
-#: The code of functions that ask.
-_ASK = """
-def of_cells({cells}):
-    def dispatch(*args, _parts, **kwargs):
-        function, public, plain, (modes, function_modes), state, call = _parts
-        if not state.is_on or (
-            not kwargs
-            and not modes
-            and not function_modes
-            and plain.issuperset(map(type, args))
-        ):
-            return function(*args, **kwargs)
-        return call(public, function, args, kwargs)
-        ({cells})
-    return dispatch
-"""
+    asked = (DISPATCH_MODES, FUNCTION_MODES, DISPATCH_CLASSES)
+    parts = (copy, function, _PLAIN, asked, DISPATCH, DISPATCH_CALL.value, note_idle_call)
+    code = code_with_cells(ASK_DISPATCH, len(function.__code__.co_freevars), __file__)
+    ASKING.add(function, code, parts)
 
 
 @BIND_OF_CLASS.fill
@@ -351,8 +346,9 @@ def _note_modes() -> None:
 
 def push_mode(mode: Any) -> None:
     """Enter a mode, which computes the operators of this thread."""
-    enable_dispatch()
-    ENTERED.append(None)
+    with LOCK:
+        enable_dispatch()
+        note_mode(DISPATCH_MODES)
     DISPATCH.modes = (*DISPATCH.modes, mode)
     _note_modes()
 
@@ -366,7 +362,7 @@ def pop_mode() -> Any:
     if not DISPATCH.modes:
         raise RuntimeError("this thread has entered no `TorchDispatchMode`")
     mode, DISPATCH.modes = DISPATCH.modes[-1], DISPATCH.modes[:-1]
-    ENTERED.pop()
+    DISPATCH_MODES.pop()
     _note_modes()
     return mode
 
@@ -472,7 +468,7 @@ def make_wrapper_subclass(
             "`dispatch_sizes_strides_policy`: sizes are those that a wrapper was made with; define "
             "properties of the class for others"
         )
-    enable_dispatch()
+    enable_dispatch_of(cls)
     _separate_names(cls)
     tensor: Any = Tensor.__new__(cls)
     place = get_default_device() if device is None else Device(device)

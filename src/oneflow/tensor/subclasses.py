@@ -82,7 +82,7 @@ class FirstSubclass:
 
 FIRST_SUBCLASS = FirstSubclass()
 #: Makes functions ask classes that compute operators, from the first tensor of one on.
-ENABLE_DISPATCH: Hook[Callable[[], None]] = Hook(
+ENABLE_DISPATCH: Hook[Callable[[type], None]] = Hook(
     "operators of classes", "oneflow.tensor.python_dispatch"
 )
 
@@ -394,7 +394,7 @@ def as_subclass(self: Tensor, cls: type[T]) -> T:
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(f"`cls` must be a subclass of Tensor, got {cls!r}")
     if has_dispatch(cls):
-        ENABLE_DISPATCH.value()
+        ENABLE_DISPATCH.value(cls)
     result: Any = call_view(reshape, self, shape=self._value.spec.shape)
     object.__setattr__(result, "__class__", cls)
     return result
@@ -429,7 +429,7 @@ def make_subclass(
             "`dispatch_sizes_strides_policy`: properties of the class can tell other sizes"
         )
     if has_dispatch(cls):
-        ENABLE_DISPATCH.value()
+        ENABLE_DISPATCH.value(cls)
     result: Any = Tensor.detach(data)
     object.__setattr__(result, "__class__", cls)
     return result.requires_grad_(require_grad)

@@ -25,6 +25,7 @@ from oneflow.functional.creation.options import (
 from oneflow.functional.creation.storages import contents_of
 from oneflow.functional.registry import function
 from oneflow.tensor.methods import attach
+from oneflow.tensor.subclasses import ENABLE_DISPATCH, has_dispatch
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array, numpy_from_data
 
@@ -81,6 +82,8 @@ def _fill(
     _copy_requires_grad(self, args)
     if requires_grad:
         self.requires_grad_()
+    if has_dispatch(type(self)):
+        ENABLE_DISPATCH.value(type(self))
 
 
 @functools.wraps(_fill)
