@@ -104,6 +104,32 @@ def test_initial_values_keep_leaves(name: str) -> None:
     assert weight.tolist() == expected.tolist()
 
 
+EQUATIONS = (
+    "ij,jk->ik bij,bjk->bik ij,jk,kl i,j->ij ...ij,jk->...ik ij,kj->k ij,ij-> ij,j->ij aij,ja->i"
+)
+
+
+@pytest.mark.parametrize("equation", EQUATIONS.split())
+def test_modes_see_products_of_named_dimensions(equation: str) -> None:
+    sizes = dict(zip("ijklab", (2, 3, 4, 5, 3, 2), strict=True))
+    terms = equation.partition("->")[0].split(",")
+    shapes = [
+        ([2] if "..." in term else []) + [sizes[letter] for letter in term.replace(".", "")]
+        for term in terms
+    ]
+    flow.manual_seed(0)
+    operands = [flow.randn(shape, requires_grad=True) for shape in shapes]
+    expected = flow.einsum(equation, *operands)
+    gradients = flow.autograd.grad(expected.sum(), operands)
+    with _Notes() as mode:
+        result = flow.einsum(equation, *operands)
+        assert {"aten.bmm.default", "aten.mul.Tensor"} & set(mode.operators)
+        results = [result, *flow.autograd.grad(result.sum(), operands)]
+    for mine, its in zip(results, [expected, *gradients], strict=True):
+        assert mine.shape == its.shape
+        assert array_difference(mine.numpy(), its.numpy(), "float32") is None
+
+
 def test_layers_made_and_trained_under_a_mode() -> None:
     with _Forwards():
         layer = flow.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)

@@ -46,6 +46,23 @@ def einsum(*args: Any) -> Tensor:
         >>> flow.einsum("ij,j->i", flow.ones(2, 3), flow.ones(3))
         tensor([3., 3.], dtype=oneflow.float32)
     """
+    operands, inputs, output = operands_and_labels(args)
+    dtype = operands[0]._value.spec.dtype
+    if len(operands) == 1 and dtype.category < Category.FLOAT and not set(inputs[0]) <= set(output):
+        # A sum of integers, as `sum` does it.
+        operands = [cast_to(operands[0], int64)]
+    return call(primitive, *operands, inputs=inputs, output=output)
+
+
+def operands_and_labels(
+    args: tuple,
+) -> tuple[list[Tensor], tuple[tuple[int, ...], ...], tuple[int, ...]]:
+    """Return the operands of a call, and every dimension's label: of each and of the result.
+
+    Raises:
+        RuntimeError: the equation does not fit the operands, or their dtypes differ.
+        ValueError: there are no operands.
+    """
     if not args:
         raise ValueError(_MISSING_OPERANDS)
     terms, result, operands = _from_lists(args) if isinstance(args[0], Tensor) else _parsed(args)
@@ -57,12 +74,7 @@ def einsum(*args: Any) -> Tensor:
         )
     for other in operands[1:]:
         require_one_dtype("einsum", operands[0], other)
-    inputs, output = _labels(terms, result, [tuple(operand.shape) for operand in operands])
-    dtype = operands[0]._value.spec.dtype
-    if len(operands) == 1 and dtype.category < Category.FLOAT and not set(inputs[0]) <= set(output):
-        # A sum of integers, as `sum` does it.
-        operands = [cast_to(operands[0], int64)]
-    return call(primitive, *operands, inputs=inputs, output=output)
+    return operands, *_labels(terms, result, [tuple(operand.shape) for operand in operands])
 
 
 def _parsed(args: tuple) -> tuple[list[Term], Term | None, list[Tensor]]:

@@ -190,7 +190,7 @@ def _of_softmax(name: str) -> dict[str, Derivative]:
 
 def _permuted(s: SavedCall, grad: Tensor) -> Tensor:
     order = [axis % grad.ndim for axis in s.dims]
-    return grad.permute(*sorted(range(grad.ndim), key=order.__getitem__))
+    return grad.permute(sorted(range(grad.ndim), key=order.__getitem__))
 
 
 def _viewed(s: SavedCall, grad: Tensor) -> Tensor:

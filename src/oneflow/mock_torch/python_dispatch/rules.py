@@ -13,6 +13,7 @@ from oneflow.functional import return_types
 from oneflow.functional.registry import FUNCTIONS
 from oneflow.mock_torch.modules import MODULE_IN_PLACE
 from oneflow.mock_torch.python_dispatch import (
+    contractions as contractions,
     derivatives as derivatives,
     indexing as indexing,
     layer_compositions as layer_compositions,
@@ -119,7 +120,6 @@ _NO_OPERATORS = frozenset(
         "apply_",
         "set_",
         "resize_",
-        "einsum",
         "broadcast_tensors",
         "meshgrid",
         "dropout1d",
