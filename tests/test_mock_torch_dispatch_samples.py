@@ -1,6 +1,6 @@
 """The law of modes that only forward: a call under one gives what the same call gives outside.
 
-Each function of the operator table is called once, with its first sample.
+Each function of the operator table is called with all its samples.
 """
 
 from __future__ import annotations
@@ -13,9 +13,17 @@ import pytest
 import oneflow as flow
 from tests.in_place import dispatch_enabled, in_place_of
 from tests.oracle import FLOW, array_difference, differentiated, dtype_name, flat_tensors, to_numpy
-from tests.samples.table import Operator, operators
+from tests.samples.table import Case, Operator, operators
 
 _MODE: Any = in_place_of("torch.utils._python_dispatch").TorchDispatchMode
+
+
+#: Samples of which the law does not hold, by function and place, with the reason.
+EXCEPTIONS = {
+    ("trapezoid", 5): "outside no gradient flows to a tensor without elements; here zeros do",
+    ("logsumexp", 7): "its derivative takes no tensor without dimensions",
+    ("gather", 6): "its derivative takes no index of bytes",
+}
 
 
 class _Forwards(_MODE):
@@ -39,12 +47,19 @@ def _dispatch() -> Iterator[None]:
         yield
 
 
-def outcome(row: Operator) -> list[Any]:
-    """The results of a row's first sample, and their gradients."""
+def outcome(row: Operator, sample: Case) -> Any:
+    """The results of a sample, and their gradients; the class of its error."""
+    try:
+        return _results(row, sample)
+    except Exception as error:
+        return type(error)
+
+
+def _results(row: Operator, sample: Case) -> list[Any]:
     dtype = next(iter(row.gradient_dtypes), row.dtypes[0])
     with_gradients = dtype in row.gradient_dtypes
     flow.manual_seed(0)
-    arguments = FLOW.arguments(row.cases[0], dtype, row.name, with_gradients)
+    arguments = FLOW.arguments(sample, dtype, row.name, with_gradients)
     if not with_gradients:
         results = flat_tensors(FLOW.function(row)(*arguments.args, **arguments.kwargs))
     else:
@@ -59,9 +74,18 @@ ROWS = {f"{family}: {row.name}": row for family, row in operators()}
 @pytest.mark.parametrize("name", ROWS)
 def test_calls_under_a_mode_that_forwards(name: str) -> None:
     row = ROWS[name]
-    expected = outcome(row)
-    with _Forwards():
-        results = outcome(row)
+    for place, sample in enumerate(row.cases):
+        if (row.name, place) not in EXCEPTIONS:
+            expected = outcome(row, sample)
+            with _Forwards():
+                results = outcome(row, sample)
+            _compare(row, results, expected)
+
+
+def _compare(row: Operator, results: Any, expected: Any) -> None:
+    if isinstance(expected, type) or isinstance(results, type):
+        assert results is expected
+        return
     assert len(results) == len(expected)
     for mine, its in zip(results, expected, strict=True):
         assert (mine is None) == (its is None)
@@ -102,6 +126,19 @@ def test_initial_values_keep_leaves(name: str) -> None:
     assert operator is None or mode.operators == [operator]
     assert (weight.is_leaf, weight.requires_grad, weight.grad_fn) == (True, True, None)
     assert weight.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    "shapes", [((2, 3), (3, 2)), ((2, 2, 3), (2, 3, 1)), ((2, 3), (3,)), ((3,), (3,))]
+)
+def test_gradients_of_complex_products(shapes: Any) -> None:
+    flow.manual_seed(0)
+    operands = [flow.randn(shape, dtype=flow.complex64, requires_grad=True) for shape in shapes]
+    expected = flow.autograd.grad((operands[0] @ operands[1]).abs().sum(), operands)
+    with _Forwards():
+        results = flow.autograd.grad((operands[0] @ operands[1]).abs().sum(), operands)
+    for mine, its in zip(results, expected, strict=True):
+        assert array_difference(mine.numpy(), its.numpy(), "complex64") is None
 
 
 EQUATIONS = (

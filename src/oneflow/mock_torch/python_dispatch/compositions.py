@@ -229,7 +229,8 @@ COMPOSITIONS["data"] = lambda self: operator("detach", self)
 
 @composition("narrow")
 def _narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
-    return operator("slice", input, dim, int(start), int(start) + length)
+    first = int(start) + (input.shape[dim] if start < 0 else 0)
+    return operator("slice", input, dim, first, first + length)
 
 
 @composition("split")
@@ -242,6 +243,8 @@ def _split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> Any:
 @composition("chunk")
 def _chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
     size = input.shape[dim]
+    if not size:
+        return tuple(operator("split_with_sizes", input, [0] * chunks, dim))
     return tuple(operator("split", input, max(-(-size // chunks), 1), dim))
 
 

@@ -15,7 +15,9 @@ Derivative = Callable[[SavedCall, Any], Any]
 
 
 def _scaled(grad: Tensor, factor: Any) -> Tensor:
-    return grad if factor == 1 else operator("mul", grad, factor, overload="Scalar")
+    """The gradient of what was multiplied by a number."""
+    number = factor.conjugate() if isinstance(factor, complex) else factor
+    return grad if number == 1 else operator("mul", grad, number, overload="Scalar")
 
 
 def _conjugate(x: Any) -> Any:
@@ -75,8 +77,8 @@ def _of_clamp(s: SavedCall, grad: Tensor) -> Tensor:
 def _of_second_factor(s: SavedCall, grad: Tensor, first: str, second: str) -> Tensor:
     """The gradient of the second matrix of a product, in memory as the matrix is."""
     if s.is_column_major(second):
-        return grad.t().mm(getattr(s, first)).t()
-    return getattr(s, first).t().mm(grad)
+        return grad.t().mm(_conjugate(getattr(s, first))).t()
+    return _conjugate(getattr(s, first).t()).mm(grad)
 
 
 def _of_sum(s: SavedCall, grad: Tensor) -> Tensor:
@@ -150,6 +152,9 @@ def _of_values(s: SavedCall, grads: Any) -> Tensor:
 def _of_cat(s: SavedCall, grad: Tensor) -> list[Tensor]:
     parts, start = [], 0
     for saved in s.tensors_of("tensors"):
+        if saved.spec.shape == (0,) and grad.ndim > 1:  # joins whatever shape the others have
+            parts.append(grad.new_zeros(0))
+            continue
         size = saved.spec.shape[s.dim]
         parts.append(operator("slice", grad, s.dim, start, start + size))
         start += size
@@ -334,8 +339,8 @@ DERIVATIVES |= {
     },
     "addcmul": {
         "self": _same,
-        "tensor1": lambda s, g: g * _scaled(s.tensor2, s.value),
-        "tensor2": lambda s, g: g * _scaled(s.tensor1, s.value),
+        "tensor1": lambda s, g: g * _scaled(_conjugate(s.tensor2), s.value),
+        "tensor2": lambda s, g: g * _scaled(_conjugate(s.tensor1), s.value),
     },
     "lerp.Scalar": {
         "self": lambda s, g: _scaled(g, 1 - s.weight),
@@ -349,22 +354,25 @@ DERIVATIVES |= {
     "copy": {"self": _zeros, "src": _same},
     "mm": {
         "other": lambda s, g: _of_second_factor(s, g, "self", "other"),
-        "self": lambda s, g: g.mm(s.other.t()),
+        "self": lambda s, g: g.mm(_conjugate(s.other.t())),
     },
     "addmm": {
-        "mat1": lambda s, g: _scaled(g.mm(s.mat2.t()), s.alpha),
+        "mat1": lambda s, g: _scaled(g.mm(_conjugate(s.mat2.t())), s.alpha),
         "mat2": lambda s, g: _scaled(_of_second_factor(s, g, "mat1", "mat2"), s.alpha),
         "self": lambda s, g: _scaled(g, s.beta),
     },
     "bmm": {
-        "other": lambda s, g: s.self.transpose(1, 2).bmm(g),
-        "self": lambda s, g: g.bmm(s.other.transpose(1, 2)),
+        "other": lambda s, g: _conjugate(s.self.transpose(1, 2)).bmm(g),
+        "self": lambda s, g: g.bmm(_conjugate(s.other.transpose(1, 2))),
     },
     "mv": {
-        "self": lambda s, g: g.view(-1, 1) * s.other,
-        "other": lambda s, g: s.self.t().mv(g),
+        "self": lambda s, g: g.view(-1, 1) * _conjugate(s.other),
+        "other": lambda s, g: _conjugate(s.self.t()).mv(g),
     },
-    "dot": {"self": lambda s, g: g * s.other, "other": lambda s, g: g * s.self},
+    "dot": {
+        "self": lambda s, g: g * _conjugate(s.other),
+        "other": lambda s, g: g * _conjugate(s.self),
+    },
     "view.default": {"self": _viewed},
     "_unsafe_view": {"self": _viewed},
     "t": {"self": lambda s, g: g.t()},

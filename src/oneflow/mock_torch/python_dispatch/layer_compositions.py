@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import oneflow as flow
 from oneflow.mock_torch.python_dispatch.compositions import COMPOSITIONS, composition
 from oneflow.mock_torch.python_dispatch.operators import operator
+from oneflow.nn import functional
 from oneflow.tensor.tensor import Tensor
 
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
@@ -298,18 +300,18 @@ def _reduced(loss: Tensor, reduction: str) -> Tensor:
 def _loss(name: str, *names: str) -> Callable[..., Any]:
     """A loss that is one operator, which takes its reduction as a number behind some arguments."""
 
-    def loss(
-        input: Tensor,
-        target: Tensor,
-        *args: Any,
-        reduction: str = "mean",
-        size_average: Any = None,
-        reduce: Any = None,
-        **options: Any,
-    ) -> Tensor:
+    def loss(*args: Any, **kwargs: Any) -> Tensor:
+        try:
+            arguments = inspect.signature(getattr(functional, name)).bind(*args, **kwargs).arguments
+        except TypeError:
+            return NotImplemented  # those of older versions, or the function says what is wrong
+        input, target, *_ = arguments.values()
+        options = dict(list(arguments.items())[2:])
         before = [options.pop(key, None) for key in names]
-        number = _REDUCTIONS[reduction]
-        return operator(name, input, target, *(args[: len(names)] or before), number, **options)
+        number = _REDUCTIONS.get(options.pop("reduction", "mean"))
+        if number is None or options.pop("weight", None) is not None:
+            return NotImplemented
+        return operator(name, input, target, *before, number, **options)
 
     return loss
 
@@ -324,7 +326,11 @@ COMPOSITIONS["binary_cross_entropy_with_logits"] = _loss(
 
 
 @composition("l1_loss")
-def _l1_loss(input: Tensor, target: Tensor, *args: Any, reduction: str = "mean") -> Tensor:
+def _l1_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None
+) -> Tensor:
+    if weight is not None:
+        return NotImplemented
     return _reduced((input - target).abs(), reduction)
 
 

@@ -145,7 +145,9 @@ class SavedCall:
         self._result: Any = None
         self.grads: Sequence[Any] = ()
         self.node: Any = None
-        self._schema = schema_of(overload.overloadpacket.__name__, overload._overloadname)
+        schema = schema_of(overload.overloadpacket.__name__, overload._overloadname)
+        fits = schema is not None and schema.bind(args, kwargs) is not None
+        self._schema = schema if fits else None
 
     def _saved(self, value: Any) -> Any:
         if isinstance(value, Tensor):
@@ -192,6 +194,11 @@ class SavedCall:
         """Return a result of the operator."""
         saved = self._result[index]
         return saved.tensor(self.grads, (self.node, index), str(self.overload))
+
+    @property
+    def is_unknown(self) -> bool:
+        """True if the arguments are not those of the operator's row, such as ``add(1, x)``."""
+        return self._schema is None
 
     def _raw(self, name: str) -> Any:
         if self._schema is None:
@@ -282,7 +289,7 @@ def _gradients(call: SavedCall, grads: list[Tensor | None]) -> dict[int, Tensor 
     """
     base = call.overload.base_name
     table = DERIVATIVES.get(f"{base}.{call.overload._overloadname}") or DERIVATIVES.get(base)
-    if table is None:
+    if table is None or call.is_unknown:
         return _of_backward_operator(call, grads)
     single = grads[0] if len(grads) == 1 else grads
     results: dict[int, Tensor | None] = {}
