@@ -212,6 +212,7 @@ def test_hooks_are_marked():
         return gradient
 
     assert hook.__torch_unserializable__
+    assert in_place_of("torch.utils.data._utils").MP_STATUS_CHECK_INTERVAL == 5.0
 
 
 def test_dirichlet_distributions_are_drawn():

@@ -112,7 +112,7 @@ def test_dead_workers(how, message):
 
 def test_timeout(monkeypatch):
     """The worker that sleeps does so for ever: nothing waits until it is done."""
-    monkeypatch.setattr(pool, "_SECONDS_TO_EXIT", 0.1)
+    monkeypatch.setattr(pool, "MP_STATUS_CHECK_INTERVAL", 0.1)
     before = loader_processes()
     with pytest.raises(RuntimeError, match=r"timed out after .* seconds"):
         list(DataLoader(samples.Misbehaves("sleep"), num_workers=1, timeout=0.5))
@@ -120,7 +120,7 @@ def test_timeout(monkeypatch):
 
 
 def test_timeout_while_a_worker_takes_nothing(monkeypatch):
-    monkeypatch.setattr(pool, "_SECONDS_TO_EXIT", 0.1)
+    monkeypatch.setattr(pool, "MP_STATUS_CHECK_INTERVAL", 0.1)
     loader = DataLoader(
         samples.Texts(10**6), 1_000, num_workers=1, timeout=0.5, collate_fn=samples.to_length
     )
@@ -163,7 +163,7 @@ def failing_order():
     ],
 )
 def test_workers_end_when_the_loop_is_left(monkeypatch, how, loading, error):
-    monkeypatch.setattr(pool, "_SECONDS_TO_EXIT", 0.1)
+    monkeypatch.setattr(pool, "MP_STATUS_CHECK_INTERVAL", 0.1)
     previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
     dataset, options = loading
     before = loader_processes()

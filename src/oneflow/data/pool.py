@@ -20,7 +20,8 @@ from oneflow.base.device import are_devices_in_use
 from oneflow.data import messages, sending, worker
 from oneflow.data.pipe_graph import PipeEpoch
 
-_SECONDS_TO_EXIT = 5.0
+# Seconds for which workers that are to end are waited for; by the name that it has in PyTorch.
+MP_STATUS_CHECK_INTERVAL = 5.0
 _NO_FORK = (
     "`multiprocessing_context='fork'` copies this process, which has used tensors, and XLA's "
     "threads do not exist in a copy. Leave it out: what plain pickle refuses is then sent by "
@@ -175,7 +176,7 @@ class WorkerPool:
             raise RuntimeError(
                 f"a request to DataLoader worker {number} could not be sent: {problem!r}"
             ) from problem
-        process.join(_SECONDS_TO_EXIT)
+        process.join(MP_STATUS_CHECK_INTERVAL)
         raise RuntimeError(
             f"DataLoader worker {number} (pid {process.pid}) exited unexpectedly "
             f"{_cause(process.exitcode)}"
@@ -200,7 +201,7 @@ def _stop(owner: int, processes: list[Any], closing: list[messages.Writer]) -> N
         return
     for writer in closing:
         writer.close()
-    deadline = time.monotonic() + _SECONDS_TO_EXIT
+    deadline = time.monotonic() + MP_STATUS_CHECK_INTERVAL
     for process in processes:
         process.join(max(0.0, deadline - time.monotonic()))
     remaining = [process for process in processes if process.is_alive()]
