@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator, Sized
 from typing import Any
 
 from oneflow.data.datapipes import IterDataPipe, functional_datapipe
 from oneflow.data.randomness import random_seed
 from oneflow.data.sampler import SequentialSampler
+from oneflow.mock_torch.pytorch.utils.data.datapipes.bases import Shuffler
 from oneflow.mock_torch.pytorch.utils.data.datapipes.iter.utils import length_of
 
 
@@ -44,7 +44,7 @@ class SamplerIterDataPipe(IterDataPipe):
 
 
 @functional_datapipe("shuffle")
-class ShufflerIterDataPipe(IterDataPipe):
+class ShufflerIterDataPipe(Shuffler, IterDataPipe):
     """Samples in random order, drawn from a buffer that is filled from the source.
 
     Args:
@@ -54,25 +54,13 @@ class ShufflerIterDataPipe(IterDataPipe):
     """
 
     def __init__(self, datapipe: Any, *, buffer_size: int = 10000, unbatch_level: int = 0) -> None:
+        super().__init__()
         if buffer_size <= 0:
             raise AssertionError("buffer_size should be larger than 0")
         if unbatch_level:
             datapipe = datapipe.unbatch(unbatch_level=unbatch_level)
         self.datapipe, self.buffer_size = datapipe, buffer_size
         self._buffer: list[Any] = []
-        self._enabled = True
-        self._seed: int | None = None
-        self._rng = random.Random()
-
-    def set_shuffle(self, shuffle: bool = True) -> ShufflerIterDataPipe:
-        """Switch shuffling on or off; returns the pipe."""
-        self._enabled = shuffle
-        return self
-
-    def set_seed(self, seed: int) -> ShufflerIterDataPipe:
-        """Set what the order of the next iterator comes from; returns the pipe."""
-        self._seed = seed
-        return self
 
     def __iter__(self) -> Iterator[Any]:
         if not self._enabled:

@@ -7,17 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from oneflow.data.datapipes import DataChunk, IterDataPipe, functional_datapipe
-from oneflow.mock_torch.pytorch.utils.data.datapipes.iter.utils import length_of
+from oneflow.mock_torch.pytorch.utils.data.datapipes.bases import Batcher
 from oneflow.mock_torch.pytorch.utils.data.datapipes.utils.common import _check_unpickable_fn
 
 
-def number_of_batches(length: int, size: int, drop_last: bool) -> int:
-    """Return how many batches of a size so many samples make."""
-    return length // size if drop_last else -(-length // size)
-
-
 @functional_datapipe("batch")
-class BatcherIterDataPipe(IterDataPipe):
+class BatcherIterDataPipe(Batcher, IterDataPipe):
     """Batches of samples.
 
     Args:
@@ -26,18 +21,6 @@ class BatcherIterDataPipe(IterDataPipe):
         drop_last: leave out the last batch if it is not full.
         wrapper_class: what a batch is made as.
     """
-
-    def __init__(
-        self,
-        datapipe: Any,
-        batch_size: int,
-        drop_last: bool = False,
-        wrapper_class: Callable[[list[Any]], Any] = DataChunk,
-    ) -> None:
-        if batch_size <= 0:
-            raise AssertionError("Batch size is required to be larger than 0!")
-        self.datapipe, self.batch_size = datapipe, batch_size
-        self.drop_last, self.wrapper_class = drop_last, wrapper_class
 
     def __iter__(self) -> Iterator[Any]:
         batch: list[Any] = []
@@ -48,10 +31,6 @@ class BatcherIterDataPipe(IterDataPipe):
                 batch = []
         if batch and not self.drop_last:
             yield self.wrapper_class(batch)
-
-    def __len__(self) -> int:
-        length = length_of(self, self.datapipe)
-        return number_of_batches(length, self.batch_size, self.drop_last)
 
 
 @functional_datapipe("unbatch")

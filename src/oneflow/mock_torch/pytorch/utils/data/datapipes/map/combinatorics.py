@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from typing import Any
 
 from oneflow.data.datapipes import IterDataPipe, MapDataPipe
 from oneflow.data.randomness import random_seed
+from oneflow.mock_torch.pytorch.utils.data.datapipes.bases import Shuffler
 
 
-class ShufflerIterDataPipe(IterDataPipe):
+class ShufflerIterDataPipe(Shuffler, IterDataPipe):
     """The samples of a pipe by key, in random order.
 
     Args:
@@ -19,22 +19,10 @@ class ShufflerIterDataPipe(IterDataPipe):
     """
 
     def __init__(self, datapipe: Any, *, indices: list[Any] | None = None) -> None:
+        super().__init__()
         self.datapipe = datapipe
         self.indices = list(range(len(datapipe))) if indices is None else indices
-        self._enabled = True
-        self._seed: int | None = None
-        self._rng = random.Random()
         self._shuffled_indices: list[Any] = self.indices
-
-    def set_shuffle(self, shuffle: bool = True) -> ShufflerIterDataPipe:
-        """Switch shuffling on or off; returns the pipe."""
-        self._enabled = shuffle
-        return self
-
-    def set_seed(self, seed: int) -> ShufflerIterDataPipe:
-        """Set what the order of the next iterator comes from; returns the pipe."""
-        self._seed = seed
-        return self
 
     def __iter__(self) -> Iterator[Any]:
         if not self._enabled:

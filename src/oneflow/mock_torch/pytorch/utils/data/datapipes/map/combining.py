@@ -8,18 +8,8 @@ from typing import Any
 from oneflow.data.datapipes import MapDataPipe, functional_datapipe
 
 
-def _check(pipes: tuple[Any, ...]) -> None:
-    if not pipes:
-        raise ValueError("Expected at least one DataPipe, but got nothing")
-    if not all(isinstance(pipe, MapDataPipe) for pipe in pipes):
-        raise TypeError("Expected all inputs to be `MapDataPipe`")
-    if not all(isinstance(pipe, Sized) for pipe in pipes):
-        raise TypeError("Expected all inputs to be `Sized`")
-
-
-@functional_datapipe("concat")
-class ConcaterMapDataPipe(MapDataPipe):
-    """The samples of several pipes, one pipe after the other.
+class _Combined(MapDataPipe):
+    """A pipe of several pipes.
 
     Args:
         datapipes: the sources.
@@ -30,8 +20,18 @@ class ConcaterMapDataPipe(MapDataPipe):
     """
 
     def __init__(self, *datapipes: Any) -> None:
-        _check(datapipes)
+        if not datapipes:
+            raise ValueError("Expected at least one DataPipe, but got nothing")
+        if not all(isinstance(pipe, MapDataPipe) for pipe in datapipes):
+            raise TypeError("Expected all inputs to be `MapDataPipe`")
+        if not all(isinstance(pipe, Sized) for pipe in datapipes):
+            raise TypeError("Expected all inputs to be `Sized`")
         self.datapipes = datapipes
+
+
+@functional_datapipe("concat")
+class ConcaterMapDataPipe(_Combined):
+    """The samples of several pipes, one pipe after the other."""
 
     def __getitem__(self, index: int) -> Any:
         position = index
@@ -46,20 +46,8 @@ class ConcaterMapDataPipe(MapDataPipe):
 
 
 @functional_datapipe("zip")
-class ZipperMapDataPipe(MapDataPipe):
-    """Tuples of one sample of each of several pipes, as long as the shortest one.
-
-    Args:
-        datapipes: the sources.
-
-    Raises:
-        ValueError: there is none.
-        TypeError: one is no `MapDataPipe`, or has no length.
-    """
-
-    def __init__(self, *datapipes: Any) -> None:
-        _check(datapipes)
-        self.datapipes = datapipes
+class ZipperMapDataPipe(_Combined):
+    """Tuples of one sample of each of several pipes, as long as the shortest one."""
 
     def __getitem__(self, index: Any) -> tuple[Any, ...]:
         samples = []
