@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oneflow.tensor.asking_functions import IDLE_CALLS
+from oneflow.tensor.dispatch_functions import IDLE_CALLS
 from tests.frames import frames_of
 from tests.in_place import dispatch_enabled, in_place_of
 

@@ -51,13 +51,13 @@ def convert(operation: Operation, operand: Any) -> PartArrays:
     if not is_collective(operation):
         return convert_parts(operation, operand, exchange)
 
-    def convert_ignoring_errors() -> PartArrays:
+    def run() -> PartArrays:
         # Another thread than the one whose errors are ignored.
         with np.errstate(all="ignore"):
             return convert_parts(operation, operand, exchange)
 
     # Half an exchange would be taken for the beginning of the next one.
-    return run_without_interrupt(convert_ignoring_errors)
+    return run_without_interrupt(run)
 
 
 def receive(rank: int, address: Address) -> np.ndarray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from oneflow.tensor.asking_functions import LOCK, note_mode
+from oneflow.tensor.dispatch_functions import LOCK, note_mode
 from oneflow.tensor.property_overrides import enable_properties
 from oneflow.tensor.python_dispatch import enable_dispatch
 from oneflow.tensor.subclasses import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from types import FunctionType
 
-from oneflow.tensor.asking_functions import LOCK, AskingFunctions
+from oneflow.tensor.dispatch_functions import LOCK, DispatchFunctions
 from oneflow.tensor.subclasses import (
     ENTERED,
     OVERRIDES,
@@ -20,8 +20,8 @@ from oneflow.tensor.subclasses import (
 from oneflow.tensor.tensor import Tensor
 
 #: The functions of properties that ask.
-ASKING = AskingFunctions()
-_ASK = """
+DISPATCH_FUNCTIONS = DispatchFunctions()
+_DISPATCH_CODE = """
 def of_cells({cells}):
     def ask(*args, _parts):
         function, read, entered, overrides, types_of, call = _parts
@@ -36,8 +36,8 @@ def of_cells({cells}):
 def enable_properties() -> None:
     """Make the properties of tensors ask the modes of a thread, until a while after the last."""
     with LOCK:
-        if ASKING:
-            ASKING.turn_on()
+        if DISPATCH_FUNCTIONS:
+            DISPATCH_FUNCTIONS.enable()
             return
         _enable_all()
 
@@ -46,17 +46,21 @@ def _enable_all() -> None:
     for name, member in list(vars(Tensor).items()):
         if isinstance(member, property) and not name.startswith("__"):
             for function, access in ((member.fget, "__get__"), (member.fset, "__set__")):
-                if isinstance(function, FunctionType) and function not in ASKING:
-                    _make_asking(function, member, access)
+                if isinstance(function, FunctionType) and function not in DISPATCH_FUNCTIONS:
+                    _add_dispatch(function, member, access)
 
 
 def disable_properties() -> None:
     """Give the functions of properties the code of before again."""
-    ASKING.clear()
+    DISPATCH_FUNCTIONS.clear()
 
 
-def _make_asking(function: FunctionType, member: property, access: str) -> None:
+def _add_dispatch(function: FunctionType, member: property, access: str) -> None:
     copy = copy_of_function(function)
     asked = (ENTERED, OVERRIDES, types_of, call_torch_function)
     parts = (copy, lambda: getattr(member, access), *asked)
-    ASKING.add(function, code_with_cells(_ASK, len(function.__code__.co_freevars), __file__), parts)
+    DISPATCH_FUNCTIONS.add(
+        function,
+        code_with_cells(_DISPATCH_CODE, len(function.__code__.co_freevars), __file__),
+        parts,
+    )

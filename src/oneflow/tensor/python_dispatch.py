@@ -26,17 +26,17 @@ from oneflow.dispatch.call import BIND_OF_CLASS
 from oneflow.primitives.operators.elementwise import add
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value, ValueOfClass
-from oneflow.tensor.asking_functions import (
-    ASK_DISPATCH,
+from oneflow.tensor.attributes import stored_in
+from oneflow.tensor.call import wrap
+from oneflow.tensor.dispatch_functions import (
     DISPATCH_CLASSES,
+    DISPATCH_CODE,
     DISPATCH_MODES,
     LOCK,
-    AskingFunctions,
+    DispatchFunctions,
     note_idle_call,
     note_mode,
 )
-from oneflow.tensor.attributes import stored_in
-from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach
 from oneflow.tensor.subclasses import (
     ENABLE_DISPATCH,
@@ -88,7 +88,7 @@ DISPATCH = DispatchState()
 #: Classes of arguments for which nobody is asked.
 _PLAIN: set[type] = {Tensor, int, float, bool, complex, str, slice, type(None)}
 #: The functions that ask.
-ASKING = AskingFunctions()
+DISPATCH_FUNCTIONS = DispatchFunctions()
 
 
 @dataclass
@@ -123,7 +123,7 @@ class WrapperValue(ValueOfClass):
 
     def __init__(self, spec: TensorSpec, tensor: Any, layout: WrapperLayout) -> None:
         super().__init__(spec, recorder=_NO_PROGRAM)
-        self.tensor = ref(tensor)
+        self.tensor: Callable[[], Any] = ref(tensor)
         self.keeps = None
         self.layout = layout
 
@@ -141,7 +141,9 @@ class WrapperValue(ValueOfClass):
 
     def kept(self) -> WrapperValue:
         """Return an alias with the same history, which keeps the tensor."""
-        return with_history_of(self.alias(), self)
+        alias = self.alias()
+        with_history_of(alias, self)
+        return alias
 
     def read(self) -> Any:
         """Refuse to give numbers.
@@ -272,33 +274,36 @@ def enable_dispatch_of(cls: type) -> None:
 def enable_dispatch() -> None:
     """Make functions and methods ask classes and modes, until a while after the last mode."""
     with LOCK:
-        if ASKING:
-            ASKING.turn_on()
+        if DISPATCH_FUNCTIONS:
+            DISPATCH_FUNCTIONS.enable()
             return
         enable_overrides()  # functions in PyTorch's place are those of this package from then on
         methods = [member for _, member in overridden_members()]
-        getters = [vars(Tensor)[name].fget for name in VIEW_PROPERTIES]
-        for function in (*PUBLIC_FUNCTIONS.value(), *methods, *getters):
+        properties = [vars(Tensor)[name].fget for name in VIEW_PROPERTIES]
+        for function in (*PUBLIC_FUNCTIONS.value(), *methods, *properties):
             if isinstance(function, FunctionType):
-                _make_asking(original_of(function))
+                _add_dispatch(original_of(function))
 
 
 def disable_dispatch() -> None:
     """Give functions the code of before again, and forget the classes that they asked."""
     with LOCK:
-        ASKING.clear()
+        DISPATCH_FUNCTIONS.clear()
         DISPATCH_CLASSES.clear()
 
 
 def original_of(function: FunctionType) -> FunctionType:
     """Return the function behind copies that call overrides, which call it."""
-    while function not in ASKING and (parts := (function.__kwdefaults__ or {}).get("_parts")):
+    while function not in DISPATCH_FUNCTIONS:
+        parts = (function.__kwdefaults__ or {}).get("_parts")
+        if not parts:
+            break
         function = parts[0]
     return function
 
 
-def _make_asking(function: FunctionType) -> None:
-    if function in ASKING:
+def _add_dispatch(function: FunctionType) -> None:
+    if function in DISPATCH_FUNCTIONS:
         return
     copy: Any = copy_of_function(function)
     before = vars(function).get("__wrapped__")
@@ -309,8 +314,8 @@ def _make_asking(function: FunctionType) -> None:
         copy.__wrapped__ = before
     asked = (DISPATCH_MODES, FUNCTION_MODES, DISPATCH_CLASSES)
     parts = (copy, function, _PLAIN, asked, DISPATCH, DISPATCH_CALL.value, note_idle_call)
-    code = code_with_cells(ASK_DISPATCH, len(function.__code__.co_freevars), __file__)
-    ASKING.add(function, code, parts)
+    code = code_with_cells(DISPATCH_CODE, len(function.__code__.co_freevars), __file__)
+    DISPATCH_FUNCTIONS.add(function, code, parts)
 
 
 @BIND_OF_CLASS.fill
@@ -477,7 +482,9 @@ def make_wrapper_subclass(
     stored_in(tensor)["_value"] = WrapperValue(
         spec, tensor, WrapperLayout(own, int(storage_offset or 0))
     )
-    return Tensor.requires_grad_(tensor) if requires_grad else tensor
+    if requires_grad:
+        Tensor.requires_grad_(tensor)
+    return tensor
 
 
 attach("_make_wrapper_subclass", staticmethod(make_wrapper_subclass))

@@ -1,6 +1,6 @@
 """Calls of operators: modes and classes are asked for them, and what they return gets its history.
 
-A function is one operator, or several (`compositions`). Above all stands autograd, as in PyTorch:
+A function is one operator, or several (`decompositions`). Above all stands autograd, as in PyTorch:
 the outermost call makes the node, and within ``__torch_dispatch__`` nothing is recorded.
 """
 
@@ -83,7 +83,7 @@ def call_operator(overload: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     if not is_asked(args, kwargs):
         return compute(overload, args, kwargs)
     if DISPATCH.depth:
-        return _ask(overload, args, kwargs)
+        return _dispatch(overload, args, kwargs)
     return _with_history(overload, args, kwargs)
 
 
@@ -137,7 +137,7 @@ def compute_alone(function: Rule, args: tuple[Any, ...], kwargs: dict[str, Any])
         DISPATCH.is_on, OVERRIDES.is_on, OVERRIDES.modes_are_on = before
 
 
-def _ask(overload: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _dispatch(overload: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of the innermost mode, or of the first class that has one.
 
     Raises:
@@ -190,7 +190,7 @@ def _with_history(overload: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     saved = None
     if is_differentiated:
         saved = SavedCall(overload, args, kwargs, _copy_for_backward(overload, args))
-    result = _ask(overload, args, kwargs)
+    result = _dispatch(overload, args, kwargs)
     if target is not None:
         _finish_write(target, saved)
         return target
@@ -205,7 +205,7 @@ def _copy_for_backward(overload: Any, args: tuple[Any, ...]) -> Tensor | None:
     """A copy of what an operator is about to write to, if its backward pass needs that."""
     if not overload.writes or not needs_self(overload, args):
         return None
-    return _ask(overload.overloadpacket.other("clone").overload("default"), args[:1], {})
+    return _dispatch(overload.overloadpacket.other("clone").overload("default"), args[:1], {})
 
 
 def _check_write(target: Tensor, overload: Any, is_differentiated: bool) -> None:
@@ -221,7 +221,8 @@ def _check_write(target: Tensor, overload: Any, is_differentiated: bool) -> None
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation."
         )
-    if target._value.layout.shares_history:
+    wrapper: Any = target
+    if wrapper._value.layout.shares_history:
         raise NotImplementedError(
             f"`{overload}` writes to a view of a {type(target).__name__}, or to what has views,"
             " while gradients are recorded: they do not follow such writes. Write in a block of"
@@ -279,7 +280,7 @@ def _record(saved: SavedCall, result: Any, args: tuple[Any, ...]) -> Any:
     return final
 
 
-def _own_handle(output: Tensor, is_argument: bool) -> Tensor:
+def _own_handle(output: Any, is_argument: bool) -> Tensor:
     """A tensor whose place in the graph is its own: an argument that is returned gets another."""
     if is_wrapper(output):
         return output._value.alias().handle() if is_argument else output

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oneflow.functional.linalg.einsum import operands_and_labels
-from oneflow.mock_torch.python_dispatch.compositions import composition
+from oneflow.mock_torch.python_dispatch.decompositions import composition
 from oneflow.mock_torch.python_dispatch.operators import operator
 from oneflow.tensor.tensor import Tensor
 

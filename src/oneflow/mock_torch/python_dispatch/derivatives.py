@@ -67,7 +67,7 @@ def _of_reciprocal(s: SavedCall, grad: Tensor) -> Tensor:
 
 def _of_clamp(s: SavedCall, grad: Tensor) -> Tensor:
     x, zero = s.self, _zero(grad)
-    inside = None if s.min is None else x >= s.min
+    inside: Any = None if s.min is None else x >= s.min
     if s.max is not None:
         below = x <= s.max
         inside = below if inside is None else operator("logical_and_", inside, below)
@@ -82,10 +82,10 @@ def _of_second_factor(s: SavedCall, grad: Tensor, first: str, second: str) -> Te
 
 
 def _of_sum(s: SavedCall, grad: Tensor) -> Tensor:
-    return _spread(s, grad, s.dim, s.keepdim)
+    return _expand_gradient(s, grad, s.dim, s.keepdim)
 
 
-def _spread(s: SavedCall, grad: Tensor, dim: Any, keepdim: bool) -> Tensor:
+def _expand_gradient(s: SavedCall, grad: Tensor, dim: Any, keepdim: bool) -> Tensor:
     """A gradient in all places over which a reduction went."""
     shape = s.spec("self").shape
     if dim is not None and not keepdim and shape:
@@ -102,7 +102,7 @@ def _axes(dim: Any, shape: tuple[int, ...]) -> list[int]:
 def _of_mean(s: SavedCall, grad: Tensor) -> Tensor:
     shape = s.spec("self").shape
     count = math.prod(shape[axis] for axis in _axes(s.dim, shape))
-    return operator("div", _spread(s, grad, s.dim, s.keepdim), count, overload="Scalar")
+    return operator("div", _expand_gradient(s, grad, s.dim, s.keepdim), count, overload="Scalar")
 
 
 def _of_as_strided(s: SavedCall, grad: Tensor) -> Tensor:
@@ -198,7 +198,7 @@ def _permuted(s: SavedCall, grad: Tensor) -> Tensor:
     return grad.permute(sorted(range(grad.ndim), key=order.__getitem__))
 
 
-def _viewed(s: SavedCall, grad: Tensor) -> Tensor:
+def _view_gradient(s: SavedCall, grad: Tensor) -> Tensor:
     return grad.reshape(list(s.spec("self").shape))
 
 
@@ -373,8 +373,8 @@ DERIVATIVES |= {
         "self": lambda s, g: g * _conjugate(s.other),
         "other": lambda s, g: g * _conjugate(s.self),
     },
-    "view.default": {"self": _viewed},
-    "_unsafe_view": {"self": _viewed},
+    "view.default": {"self": _view_gradient},
+    "_unsafe_view": {"self": _view_gradient},
     "t": {"self": lambda s, g: g.t()},
     "transpose": {"self": lambda s, g: g.transpose(s.dim0, s.dim1)},
     "permute": {"self": _permuted},

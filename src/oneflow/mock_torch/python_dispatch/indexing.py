@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import oneflow as flow
-from oneflow.mock_torch.python_dispatch.compositions import composition
+from oneflow.mock_torch.python_dispatch.decompositions import composition
 from oneflow.mock_torch.python_dispatch.operators import operator
 from oneflow.tensor.tensor import Tensor
 
@@ -31,7 +31,7 @@ def _dims(entry: Any) -> int:
     return entry.ndim if is_mask else 1
 
 
-def _viewed(x: Tensor, entries: list[Any]) -> tuple[Tensor, list[Any]]:
+def _basic_view(x: Tensor, entries: list[Any]) -> tuple[Tensor, list[Any]]:
     """The view by the numbers, slices and new dimensions among entries, and the others' places."""
     dim, others = 0, []
     for entry in entries:
@@ -72,7 +72,7 @@ def _without_last(indices: list[Any]) -> list[Any]:
 
 @composition("__getitem__")
 def _get_item(self: Tensor, index: Any) -> Tensor:
-    view, others = _viewed(self, _entries(self, index))
+    view, others = _basic_view(self, _entries(self, index))
     indices = _without_last(others)
     if indices:
         return operator("index", view, indices)
@@ -81,7 +81,7 @@ def _get_item(self: Tensor, index: Any) -> Tensor:
 
 @composition("__setitem__")
 def _set_item(self: Tensor, index: Any, value: Any) -> None:
-    view, others = _viewed(self, _entries(self, index))
+    view, others = _basic_view(self, _entries(self, index))
     indices = _without_last(others)
     if indices:
         if not isinstance(value, Tensor):

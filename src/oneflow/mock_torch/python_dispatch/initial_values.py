@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
-from oneflow.mock_torch.python_dispatch.compositions import COMPOSITIONS, composition
+from oneflow.mock_torch.python_dispatch.decompositions import DECOMPOSITIONS, composition
 from oneflow.nn import init
 from oneflow.tensor.tensor import Tensor
 
@@ -22,7 +22,7 @@ def _as_its_body(*args: Any, **options: Any) -> Any:
 
 
 for _name in ("xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_"):
-    COMPOSITIONS[f"nn.init.{_name}"] = _as_its_body
+    DECOMPOSITIONS[f"nn.init.{_name}"] = _as_its_body
 
 
 @composition("nn.init.uniform_")

@@ -64,7 +64,7 @@ def _adaptive_average(input: Tensor, output_size: Any, data_format: str, count: 
 
 
 #: Functions beneath public ones, with the public one called in place of each.
-BENEATH: dict[Any, Callable[..., Any]] = {
+INNER_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     conv.convolution: _convolution,
     conv.transposed_convolution: _transposed_convolution,
     pooling.max_pool: _max_pool,

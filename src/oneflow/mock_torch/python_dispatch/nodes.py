@@ -171,24 +171,24 @@ class SavedCall:
             for index, x in enumerate(results)
         ]
 
-    def _again(self, value: Any) -> Any:
+    def _unpack(self, value: Any) -> Any:
         if isinstance(value, _SavedTensor):
             return value.tensor(self.grads, None, str(self.overload))
         if isinstance(value, list):
-            return [self._again(item) for item in value]
+            return [self._unpack(item) for item in value]
         if isinstance(value, dict):
-            return {name: self._again(item) for name, item in value.items()}
+            return {name: self._unpack(item) for name, item in value.items()}
         return value
 
     @property
     def args(self) -> list[Any]:
         """The arguments by position."""
-        return self._again(self._args)
+        return self._unpack(self._args)
 
     @property
     def kwargs(self) -> dict[str, Any]:
         """The arguments by name."""
-        return self._again(self._kwargs)
+        return self._unpack(self._kwargs)
 
     def result(self, index: int = 0) -> Tensor:
         """Return a result of the operator."""
@@ -214,7 +214,7 @@ class SavedCall:
         """Return the argument of a parameter."""
         if name.startswith("__"):
             raise AttributeError(name)
-        return self._again(self._raw(name))
+        return self._unpack(self._raw(name))
 
     def saved(self, name: str) -> _SavedTensor:
         """Return what is known of an argument; its values may be gone."""
@@ -249,7 +249,7 @@ class OperatorNode(Node):
         self._inputs = [saved for saved in call.tensors if saved.edge is not None]
         super().__init__(tuple(saved.edge for saved in self._inputs), tuple(out_specs))
         self._call: SavedCall | None = call
-        self._name = f"{_camel_case(call.overload.base_name)}Backward0"
+        self._name = f"{_class_name(call.overload.base_name)}Backward0"
         self.materialize_grads = False
 
     def apply(self, grads: list[Any]) -> list[Any]:
@@ -277,7 +277,7 @@ class OperatorNode(Node):
         return self._name
 
 
-def _camel_case(name: str) -> str:
+def _class_name(name: str) -> str:
     return "".join(word.capitalize() for word in name.split("_"))
 
 
@@ -335,6 +335,8 @@ def _fitting(grad: Tensor | None, spec: TensorSpec) -> Value | None:
 
 def _summed_to(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
     extra = grad.ndim - len(shape)
-    spread = [extra + dim for dim, size in enumerate(shape) if size == 1 != grad.shape[extra + dim]]
-    grad = grad.sum([*range(extra), *spread], keepdim=True)
+    expanded = [
+        extra + dim for dim, size in enumerate(shape) if size == 1 != grad.shape[extra + dim]
+    ]
+    grad = grad.sum([*range(extra), *expanded], keepdim=True)
     return grad.view(shape) if extra else grad

@@ -16,12 +16,12 @@ from oneflow.mock_torch.python_dispatch import (
     contractions as contractions,
     derivatives as derivatives,
     indexing as indexing,
-    layer_compositions as layer_compositions,
+    layer_decompositions as layer_decompositions,
 )
 from oneflow.mock_torch.python_dispatch.calls import call_by_name, compute_alone
-from oneflow.mock_torch.python_dispatch.compositions import COMPOSITIONS
+from oneflow.mock_torch.python_dispatch.decompositions import DECOMPOSITIONS
 from oneflow.mock_torch.python_dispatch.initial_values import INITIALIZERS
-from oneflow.mock_torch.python_dispatch.layers import BENEATH, METHODS
+from oneflow.mock_torch.python_dispatch.layers import INNER_FUNCTIONS, METHODS
 from oneflow.mock_torch.python_dispatch.operators import operator
 from oneflow.mock_torch.pytorch.aten import aten_operator
 from oneflow.mock_torch.pytorch.aten_schemas import schemas_of
@@ -175,10 +175,10 @@ def rule_of(function: FunctionType) -> Rule:
 def _rule_by_names(function: FunctionType, known_as: tuple[str, ...]) -> Rule:
     names = dict.fromkeys([*known_as, function.__name__])
     if "tensor" in names:
-        return _made_of_data
+        return _from_data
     for name in names:
-        if name in COMPOSITIONS:
-            return functools.partial(_composed, COMPOSITIONS[name])
+        if name in DECOMPOSITIONS:
+            return functools.partial(_composed, DECOMPOSITIONS[name])
     if any(name in _NO_OPERATORS for name in names):
         return _body
     rows = [name for name in names if schemas_of(name)]
@@ -208,7 +208,7 @@ def _without_gradient(rule: Rule, function: FunctionType, args: Any, kwargs: Any
         return rule(function, args, kwargs)
 
 
-def _made_of_data(function: FunctionType, args: Any, kwargs: Any) -> Any:
+def _from_data(function: FunctionType, args: Any, kwargs: Any) -> Any:
     return operator("lift_fresh", compute_alone(function, args, kwargs))
 
 
@@ -218,8 +218,9 @@ def _operator(packet: Any, function: FunctionType, args: Any, kwargs: Any) -> An
         packet = aten_operator(f"{packet.__name__}_")
     result = call_by_name(packet, args, kwargs)
     kind = getattr(return_types, packet.__name__, None)
-    is_bare = kind is not None and isinstance(result, tuple | list) and type(result) is not kind
-    return kind(*result) if is_bare else result
+    if kind is None or not isinstance(result, tuple | list) or type(result) is kind:
+        return result
+    return kind(*result)
 
 
 def _is_left_out(name: str, value: Any) -> bool:
@@ -250,8 +251,12 @@ def dispatch_call(
     if public in METHODS:
         return METHODS[public](*args, **kwargs)
     is_seen = bool(FUNCTION_MODES) and OVERRIDES.are_asked_by(3)
-    if public in BENEATH and "channels_last" not in args and (is_seen or is_asked(args, kwargs)):
-        return BENEATH[public](*args, **kwargs)
+    if (
+        public in INNER_FUNCTIONS
+        and "channels_last" not in args
+        and (is_seen or is_asked(args, kwargs))
+    ):
+        return INNER_FUNCTIONS[public](*args, **kwargs)
     if is_seen:
         known_as = public_names().get(public)
         if known_as is not None:
@@ -287,4 +292,4 @@ def _in_order_of(
     return (), {**dict(zip(own, args, strict=False)), **kwargs}
 
 
-PUBLIC_FUNCTIONS.fill(lambda: (*FUNCTIONS.values(), *METHODS, *BENEATH, *INITIALIZERS))
+PUBLIC_FUNCTIONS.fill(lambda: (*FUNCTIONS.values(), *METHODS, *INNER_FUNCTIONS, *INITIALIZERS))

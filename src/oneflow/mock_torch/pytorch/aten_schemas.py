@@ -147,11 +147,11 @@ class Schema:
         return args, kwargs
 
     def __str__(self) -> str:
-        words, is_behind_star = [], False
+        words, has_star = [], False
         for argument in self.arguments:
-            if argument.kwarg_only and not is_behind_star:
+            if argument.kwarg_only and not has_star:
                 words.append("*")
-                is_behind_star = True
+                has_star = True
             default = "" if argument.is_required else f"={argument.default_value}"
             kind = argument.type.replace("Tensor", "Tensor(a!)") if argument.is_write else ""
             words.append(f"{kind or argument.type} {argument.name}{default}")

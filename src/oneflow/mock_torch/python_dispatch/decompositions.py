@@ -14,7 +14,7 @@ from oneflow.tensor.python_dispatch import is_wrapper
 from oneflow.tensor.tensor import Tensor
 
 #: Functions and methods by name: what is called in their place.
-COMPOSITIONS: dict[str, Callable[..., Any]] = {}
+DECOMPOSITIONS: dict[str, Callable[..., Any]] = {}
 
 
 def composition(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -22,7 +22,7 @@ def composition(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
-            COMPOSITIONS[name] = function
+            DECOMPOSITIONS[name] = function
         return function
 
     return register
@@ -50,15 +50,15 @@ _BINARY = {
     "xor": "bitwise_xor",
 }
 for _name, _operator in _BINARY.items():
-    COMPOSITIONS[f"__{_name}__"] = _called(_operator)
-    COMPOSITIONS[f"__i{_name}__"] = _called(f"{_operator}_")
+    DECOMPOSITIONS[f"__{_name}__"] = _called(_operator)
+    DECOMPOSITIONS[f"__i{_name}__"] = _called(f"{_operator}_")
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    COMPOSITIONS[f"__{_name}__"] = _called(_name)
+    DECOMPOSITIONS[f"__{_name}__"] = _called(_name)
 for _name in ("add", "mul", "and", "or", "xor"):
-    COMPOSITIONS[f"__r{_name}__"] = _called(_BINARY[_name])
+    DECOMPOSITIONS[f"__r{_name}__"] = _called(_BINARY[_name])
 for _name in ("floordiv", "mod", "pow"):
-    COMPOSITIONS[f"__r{_name}__"] = _called(_BINARY[_name], is_reverse=True)
-COMPOSITIONS["__rsub__"] = _called("rsub")
+    DECOMPOSITIONS[f"__r{_name}__"] = _called(_BINARY[_name], is_reverse=True)
+DECOMPOSITIONS["__rsub__"] = _called("rsub")
 for _name, _operator in {
     "multiply": "mul",
     "subtract": "sub",
@@ -87,11 +87,11 @@ for _name, _operator in {
     "view_as": "view",
     "fix": "trunc",
 }.items():
-    COMPOSITIONS[_name] = lambda *args, _operator=_operator, **kwargs: operator(
+    DECOMPOSITIONS[_name] = lambda *args, _operator=_operator, **kwargs: operator(
         _operator, *args, **kwargs
     )
     if not _name.startswith("__"):
-        COMPOSITIONS[f"{_name}_"] = lambda *args, _operator=f"{_operator}_", **kwargs: operator(
+        DECOMPOSITIONS[f"{_name}_"] = lambda *args, _operator=f"{_operator}_", **kwargs: operator(
             _operator, *args, **kwargs
         )
 
@@ -131,7 +131,7 @@ def _product(x: Tensor, y: Tensor) -> Tensor:
     return _batched(x, y)
 
 
-COMPOSITIONS["__rmatmul__"] = lambda self, other: _matmul(other, self)
+DECOMPOSITIONS["__rmatmul__"] = lambda self, other: _matmul(other, self)
 
 
 def _folded(x: Tensor, shape: Sequence[int]) -> Tensor:
@@ -197,9 +197,9 @@ def _reshape(input: Tensor, *shape: Any) -> Tensor:
     return _folded(input, sizes)
 
 
-COMPOSITIONS["reshape_as"] = lambda self, other: _reshape(self, *other.shape)
-COMPOSITIONS["view_as"] = lambda self, other: operator("view", self, list(other.shape))
-COMPOSITIONS["expand_as"] = lambda self, other: operator("expand", self, list(other.shape))
+DECOMPOSITIONS["reshape_as"] = lambda self, other: _reshape(self, *other.shape)
+DECOMPOSITIONS["view_as"] = lambda self, other: operator("view", self, list(other.shape))
+DECOMPOSITIONS["expand_as"] = lambda self, other: operator("expand", self, list(other.shape))
 
 
 @composition("flatten")
@@ -223,8 +223,8 @@ def _transposed_matrices(self: Tensor) -> Tensor:
     return operator("transpose", self, -2, -1)
 
 
-COMPOSITIONS["adjoint"] = COMPOSITIONS["mT"]
-COMPOSITIONS["data"] = lambda self: operator("detach", self)
+DECOMPOSITIONS["adjoint"] = DECOMPOSITIONS["mT"]
+DECOMPOSITIONS["data"] = lambda self: operator("detach", self)
 
 
 @composition("narrow")
@@ -253,7 +253,7 @@ def _unbind(input: Tensor, dim: int = 0) -> Any:
     return tuple(operator("unbind", input, dim))
 
 
-COMPOSITIONS["__iter__"] = lambda self: iter(_unbind(self))
+DECOMPOSITIONS["__iter__"] = lambda self: iter(_unbind(self))
 
 
 @composition("unsqueeze")
@@ -270,9 +270,9 @@ def _squeeze(input: Tensor, dim: Any = None) -> Tensor:
 def _movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     sources = [source] if isinstance(source, int) else list(source)
     targets = [destination] if isinstance(destination, int) else list(destination)
-    placed = {t % input.ndim: s % input.ndim for s, t in zip(sources, targets, strict=True)}
-    rest = iter(dim for dim in range(input.ndim) if dim not in placed.values())
-    order = [placed[dim] if dim in placed else next(rest) for dim in range(input.ndim)]
+    moved = {t % input.ndim: s % input.ndim for s, t in zip(sources, targets, strict=True)}
+    rest = iter(dim for dim in range(input.ndim) if dim not in moved.values())
+    order = [moved[dim] if dim in moved else next(rest) for dim in range(input.ndim)]
     return operator("permute", input, order)
 
 
@@ -316,12 +316,12 @@ _DTYPES = {
     "char": "int8",
 }
 for _name, _dtype in _DTYPES.items():
-    COMPOSITIONS[_name] = lambda self, *args, _dtype=_dtype, **kwargs: _converted(
+    DECOMPOSITIONS[_name] = lambda self, *args, _dtype=_dtype, **kwargs: _converted(
         self, getattr(flow, _dtype), None, False
     )
-COMPOSITIONS["type_as"] = lambda self, other: _to(self, other)
-COMPOSITIONS["cpu"] = lambda self, *args, **kwargs: _converted(self, None, "cpu", False)
-COMPOSITIONS["cuda"] = lambda self, device="cuda", *args, **kwargs: _converted(
+DECOMPOSITIONS["type_as"] = lambda self, other: _to(self, other)
+DECOMPOSITIONS["cpu"] = lambda self, *args, **kwargs: _converted(self, None, "cpu", False)
+DECOMPOSITIONS["cuda"] = lambda self, device="cuda", *args, **kwargs: _converted(
     self, None, device, False
 )
 
@@ -372,7 +372,10 @@ def _extreme(name: str, of_two: str) -> Callable[..., Any]:
     return extreme
 
 
-COMPOSITIONS["max"], COMPOSITIONS["min"] = _extreme("max", "maximum"), _extreme("min", "minimum")
+DECOMPOSITIONS["max"], DECOMPOSITIONS["min"] = (
+    _extreme("max", "maximum"),
+    _extreme("min", "minimum"),
+)
 
 
 def _variance(name: str) -> Callable[..., Any]:
@@ -395,7 +398,7 @@ def _variance(name: str) -> Callable[..., Any]:
     return reduced
 
 
-COMPOSITIONS["var"], COMPOSITIONS["std"] = _variance("var"), _variance("std")
+DECOMPOSITIONS["var"], DECOMPOSITIONS["std"] = _variance("var"), _variance("std")
 
 
 def _along(name: str) -> Callable[..., Any]:
@@ -411,7 +414,10 @@ def _along(name: str) -> Callable[..., Any]:
     return normalized
 
 
-COMPOSITIONS["softmax"], COMPOSITIONS["log_softmax"] = _along("_softmax"), _along("_log_softmax")
+DECOMPOSITIONS["softmax"], DECOMPOSITIONS["log_softmax"] = (
+    _along("_softmax"),
+    _along("_log_softmax"),
+)
 
 
 @composition("item")
@@ -420,8 +426,8 @@ def _item(self: Tensor) -> Any:
 
 
 for _name, _number in (("int", int), ("float", float), ("complex", complex), ("bool", bool)):
-    COMPOSITIONS[f"__{_name}__"] = lambda self, _number=_number: _number(_item(self))
-COMPOSITIONS["__index__"] = lambda self: int(_item(self))
+    DECOMPOSITIONS[f"__{_name}__"] = lambda self, _number=_number: _number(_item(self))
+DECOMPOSITIONS["__index__"] = lambda self: int(_item(self))
 
 
 @composition("new_tensor")

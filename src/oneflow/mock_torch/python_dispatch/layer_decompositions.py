@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import oneflow as flow
-from oneflow.mock_torch.python_dispatch.compositions import COMPOSITIONS, composition
+from oneflow.mock_torch.python_dispatch.decompositions import DECOMPOSITIONS, composition
 from oneflow.mock_torch.python_dispatch.operators import operator
 from oneflow.nn import functional
 from oneflow.tensor.tensor import Tensor
@@ -37,7 +37,7 @@ def _activation(name: str) -> Callable[..., Any]:
 
 
 for _name in ["relu", "silu", "mish", "hardswish", "hardsigmoid"]:
-    COMPOSITIONS[_name] = _activation(_name)
+    DECOMPOSITIONS[_name] = _activation(_name)
 
 
 @composition("leaky_relu")
@@ -144,7 +144,7 @@ def _instance_norm(
     return result.view(input.shape)
 
 
-COMPOSITIONS["instance_norm"] = _instance_norm
+DECOMPOSITIONS["instance_norm"] = _instance_norm
 
 
 @composition("nn.functional.instance_norm")
@@ -199,15 +199,15 @@ def _convolution(count: int) -> Callable[..., Any]:
         if padding == "valid":
             padding = 0
         elif isinstance(padding, str):
-            spans = [
+            sums = [
                 step * (size - 1)
                 for step, size in zip(_several(dilation, count), weight.shape[2:], strict=True)
             ]
-            if any(span % 2 for span in spans):
-                sides = [side for span in reversed(spans) for side in (span // 2, -(-span // 2))]
+            if any(total % 2 for total in sums):
+                sides = [side for total in reversed(sums) for side in (total // 2, -(-total // 2))]
                 input, padding = operator("constant_pad_nd", input, sides), 0
             else:
-                padding = [span // 2 for span in spans]
+                padding = [total // 2 for total in sums]
         sizes = [_several(value, count) for value in (stride, padding, dilation)]
         return _of_batch(input, count, weight, bias, *sizes, False, [0] * count, groups)
 
@@ -240,8 +240,8 @@ def _of_batch(input: Tensor, count: int, *arguments: Any) -> Tensor:
 
 
 for _count in (1, 2, 3):
-    COMPOSITIONS[f"conv{_count}d"] = _convolution(_count)
-    COMPOSITIONS[f"conv_transpose{_count}d"] = _transposed_convolution(_count)
+    DECOMPOSITIONS[f"conv{_count}d"] = _convolution(_count)
+    DECOMPOSITIONS[f"conv_transpose{_count}d"] = _transposed_convolution(_count)
 
 
 @composition("nn.functional.unfold")
@@ -316,11 +316,11 @@ def _loss(name: str, *names: str) -> Callable[..., Any]:
     return loss
 
 
-COMPOSITIONS["mse_loss"] = _loss("mse_loss")
-COMPOSITIONS["smooth_l1_loss"] = _loss("smooth_l1_loss")
-COMPOSITIONS["huber_loss"] = _loss("huber_loss")
-COMPOSITIONS["binary_cross_entropy"] = _loss("binary_cross_entropy", "weight")
-COMPOSITIONS["binary_cross_entropy_with_logits"] = _loss(
+DECOMPOSITIONS["mse_loss"] = _loss("mse_loss")
+DECOMPOSITIONS["smooth_l1_loss"] = _loss("smooth_l1_loss")
+DECOMPOSITIONS["huber_loss"] = _loss("huber_loss")
+DECOMPOSITIONS["binary_cross_entropy"] = _loss("binary_cross_entropy", "weight")
+DECOMPOSITIONS["binary_cross_entropy_with_logits"] = _loss(
     "binary_cross_entropy_with_logits", "weight", "pos_weight"
 )
 

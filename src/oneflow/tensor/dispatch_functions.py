@@ -21,7 +21,7 @@ DISPATCH_CLASSES: list[type] = []
 IDLE_CALLS = 2000
 LOCK = threading.RLock()
 #: The code of functions that ask modes and classes with ``__torch_dispatch__``.
-ASK_DISPATCH = """
+DISPATCH_CODE = """
 def of_cells({cells}):
     def dispatch(*args, _parts, **kwargs):
         function, public, plain, (modes, function_modes, classes), state, call, note_idle = _parts
@@ -41,7 +41,7 @@ def of_cells({cells}):
 """
 
 
-class AskingFunctions:
+class DispatchFunctions:
     """Functions with two codes: their own, and one that asks.
 
     Attributes:
@@ -61,40 +61,40 @@ class AskingFunctions:
     def add(self, function: FunctionType, code: CodeType, parts: tuple[Any, ...]) -> None:
         """Give a function code that asks, which finds `parts` under the name ``_parts``."""
         own = function.__code__, function.__kwdefaults__
-        asking = code, {**(function.__kwdefaults__ or {}), "_parts": parts}
-        self._codes[function] = own, asking
-        _give(function, *asking)
+        dispatch = code, {**(function.__kwdefaults__ or {}), "_parts": parts}
+        self._codes[function] = own, dispatch
+        _give(function, *dispatch)
         self._note_on()
 
-    def turn_on(self) -> None:
+    def enable(self) -> None:
         """Give the functions the code that asks again."""
         if not self.is_on:
             self._note_on()
-            for function, (_, asking) in self._codes.items():
-                _give(function, *asking)
+            for function, (_, dispatch) in self._codes.items():
+                _give(function, *dispatch)
 
     def _note_on(self) -> None:
         if not self.is_on:
             self.is_on = True
-            _TURNED_ON.append(self)
+            _ENABLED.append(self)
 
-    def turn_off(self) -> None:
+    def disable(self) -> None:
         """Give the functions their own code."""
         if self.is_on:
             for function, ((code, defaults), _) in self._codes.items():
                 function.__code__ = code
                 function.__kwdefaults__ = defaults
             self.is_on = False
-            _TURNED_ON.remove(self)
+            _ENABLED.remove(self)
 
     def clear(self) -> None:
         """Forget the functions, which have their own code again."""
-        self.turn_off()
+        self.disable()
         self._codes.clear()
 
 
 #: Those that are on, the last above: what is a function's own code there may ask for others.
-_TURNED_ON: list[AskingFunctions] = []
+_ENABLED: list[DispatchFunctions] = []
 
 
 def _give(function: FunctionType, code: CodeType, defaults: Any) -> None:
@@ -103,7 +103,7 @@ def _give(function: FunctionType, code: CodeType, defaults: Any) -> None:
     function.__code__ = code
 
 
-class _Idleness:
+class _IdleCalls:
     """The number of calls since a mode was entered last that nobody had to be asked for."""
 
     calls = 0
@@ -111,13 +111,13 @@ class _Idleness:
 
 def note_idle_call() -> None:
     """Count a call for which nobody is to be asked; after many, functions ask no more."""
-    _Idleness.calls += 1
+    _IdleCalls.calls += 1
     # A thread that has the lock may import modules, and wait for this one.
-    if _Idleness.calls >= IDLE_CALLS and LOCK.acquire(blocking=False):
+    if _IdleCalls.calls >= IDLE_CALLS and LOCK.acquire(blocking=False):
         try:
             if not (DISPATCH_MODES or FUNCTION_MODES or DISPATCH_CLASSES):
-                while _TURNED_ON:
-                    _TURNED_ON[-1].turn_off()
+                while _ENABLED:
+                    _ENABLED[-1].disable()
         finally:
             LOCK.release()
 
@@ -125,4 +125,4 @@ def note_idle_call() -> None:
 def note_mode(entered: list[None]) -> None:
     """Note that a thread enters a mode; under the lock, after functions were made to ask."""
     entered.append(None)
-    _Idleness.calls = 0
+    _IdleCalls.calls = 0
