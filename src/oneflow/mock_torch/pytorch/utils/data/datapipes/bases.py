@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from oneflow.data.datapipes import DataChunk
-from oneflow.mock_torch.pytorch.utils.data.datapipes.iter.utils import length_of
 
 
 class Shuffler:
@@ -54,3 +53,15 @@ class Batcher:
     def __len__(self) -> int:
         length, size = length_of(self, self.datapipe), self.batch_size
         return length // size if self.drop_last else -(-length // size)
+
+
+def length_of(pipe: Any, source: Any) -> int:
+    """Return the length of what a pipe reads from.
+
+    Raises:
+        TypeError: it has none.
+    """
+    try:
+        return len(source)
+    except TypeError:
+        raise TypeError(f"{type(pipe).__name__} instance doesn't have valid length") from None

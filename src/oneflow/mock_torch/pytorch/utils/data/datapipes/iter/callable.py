@@ -7,7 +7,7 @@ from typing import Any
 
 from oneflow.data.collate import default_collate
 from oneflow.data.datapipes import IterDataPipe, functional_datapipe
-from oneflow.mock_torch.pytorch.utils.data.datapipes.iter.utils import length_of
+from oneflow.mock_torch.pytorch.utils.data.datapipes.bases import length_of
 from oneflow.mock_torch.pytorch.utils.data.datapipes.utils.common import (
     _check_unpickable_fn,
     call_with_columns,

@@ -8,8 +8,7 @@ from typing import Any
 from oneflow.data.datapipes import IterDataPipe, functional_datapipe
 from oneflow.data.randomness import random_seed
 from oneflow.data.sampler import SequentialSampler
-from oneflow.mock_torch.pytorch.utils.data.datapipes.bases import Shuffler
-from oneflow.mock_torch.pytorch.utils.data.datapipes.iter.utils import length_of
+from oneflow.mock_torch.pytorch.utils.data.datapipes.bases import Shuffler, length_of
 
 
 class SamplerIterDataPipe(IterDataPipe):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from oneflow.data.datapipes import IterDataPipe, functional_datapipe
-from oneflow.mock_torch.pytorch.utils.data.datapipes.iter.utils import length_of
+from oneflow.mock_torch.pytorch.utils.data.datapipes.bases import length_of
 from oneflow.mock_torch.pytorch.utils.data.datapipes.utils.common import (
     StreamWrapper,
     _check_unpickable_fn,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from oneflow.data.datapipes import IterDataPipe, functional_datapipe
-from oneflow.mock_torch.pytorch.utils.data.datapipes.iter.utils import length_of
+from oneflow.mock_torch.pytorch.utils.data.datapipes.bases import length_of
 from oneflow.mock_torch.pytorch.utils.data.datapipes.utils.decoder import (
     Decoder,
     basichandlers,

@@ -7,7 +7,7 @@ from typing import Any
 
 from oneflow.data.datapipes import IterDataPipe, functional_datapipe
 from oneflow.data.pipe_graph import SHARDING_PRIORITIES
-from oneflow.mock_torch.pytorch.utils.data.datapipes.iter.utils import length_of
+from oneflow.mock_torch.pytorch.utils.data.datapipes.bases import length_of
 
 
 class _ShardingIterDataPipe(IterDataPipe):

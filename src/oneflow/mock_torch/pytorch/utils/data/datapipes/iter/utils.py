@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from oneflow.data.datapipes import IterDataPipe
+from oneflow.mock_torch.pytorch.utils.data.datapipes.bases import length_of
 
 
 class IterableWrapperIterDataPipe(IterDataPipe):
@@ -37,15 +38,3 @@ class IterableWrapperIterDataPipe(IterDataPipe):
 
     def __len__(self) -> int:
         return length_of(self, self.iterable)
-
-
-def length_of(pipe: Any, source: Any) -> int:
-    """Return the length of what a pipe reads from.
-
-    Raises:
-        TypeError: it has none.
-    """
-    try:
-        return len(source)
-    except TypeError:
-        raise TypeError(f"{type(pipe).__name__} instance doesn't have valid length") from None
