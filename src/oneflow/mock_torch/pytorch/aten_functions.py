@@ -162,11 +162,12 @@ def _elu(input: Tensor, alpha: float = 1, scale: float = 1, input_scale: float =
     return scale * flow.where(input > 0, input, alpha * negative)
 
 
-def _softmax_of(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def call(input: Tensor, dim: int, half_to_float: bool) -> Tensor:
-        return function(input, dim, dtype=flow.float32 if half_to_float else None)
+def _softmax(input: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    return functional.softmax(input, dim, dtype=flow.float32 if half_to_float else None)
 
-    return call
+
+def _log_softmax(input: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    return functional.log_softmax(input, dim, dtype=flow.float32 if half_to_float else None)
 
 
 def _index(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
@@ -220,6 +221,13 @@ def _slice(
     return input[tuple(place)]
 
 
+def slice_copy(
+    input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """Return a copy of a slice along one dimension."""
+    return _slice(input, dim, start, end, step).clone()
+
+
 def _sparse_mm_reduce_impl(*args: Any, **kwargs: Any) -> NoReturn:
     raise_missing(
         "torch.ops.aten._sparse_mm_reduce_impl", "`torch.scatter_reduce` reduces by position"
@@ -237,8 +245,8 @@ ATEN_FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: _in_order(*row) for name, row in _ORDERS.items()},
     # Libraries name it where they say what their tensors do with operators.
     "_sparse_mm_reduce_impl": _sparse_mm_reduce_impl,
-    "_log_softmax": _softmax_of(functional.log_softmax),
-    "_softmax": _softmax_of(functional.softmax),
+    "_log_softmax": _log_softmax,
+    "_softmax": _softmax,
     "_to_copy": _to_copy,
     "alias": lambda input: input.view(input.shape),
     "_convolution": _any_convolution,
@@ -256,7 +264,7 @@ ATEN_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "native_dropout": _native_dropout,
     "native_layer_norm": _native_layer_norm,
     "slice": _slice,
-    "slice_copy": lambda *args, **kwargs: _slice(*args, **kwargs).clone(),
+    "slice_copy": slice_copy,
     "tensordot": _tensordot,
 }
 # Public functions of these names take other arguments than ATen's operators.

@@ -275,16 +275,22 @@ def _sample_dirichlet(alpha: Tensor, generator: Any = None) -> Tensor:
     return Dirichlet(alpha.detach(), validate_args=False).sample()
 
 
-def _casting(dtype: flow.dtype) -> Any:
+def _casting(name: str, dtype: flow.dtype) -> Any:
     def cast(input: Tensor, non_blocking: bool = False) -> Tensor:
         return input.to(dtype)
 
+    cast.__name__ = cast.__qualname__ = name
     return cast
 
 
-_cast_Byte, _cast_Char, _cast_Short = map(_casting, (flow.uint8, flow.int8, flow.int16))
-_cast_Int, _cast_Long = map(_casting, (flow.int32, flow.int64))
-_cast_Half, _cast_Float, _cast_Double = map(_casting, (flow.float16, flow.float32, flow.float64))
+_cast_Byte = _casting("_cast_Byte", flow.uint8)
+_cast_Char = _casting("_cast_Char", flow.int8)
+_cast_Short = _casting("_cast_Short", flow.int16)
+_cast_Int = _casting("_cast_Int", flow.int32)
+_cast_Long = _casting("_cast_Long", flow.int64)
+_cast_Half = _casting("_cast_Half", flow.float16)
+_cast_Float = _casting("_cast_Float", flow.float32)
+_cast_Double = _casting("_cast_Double", flow.float64)
 
 
 def _get_privateuse1_backend_name() -> str:
