@@ -77,9 +77,7 @@ def _expected(mine: Any, theirs: torch.Tensor | None, level: int) -> torch.Tenso
     if mine is None:
         return theirs
     numbers = torch.from_numpy(to_numpy(mine).copy()).to(theirs.dtype)
-    is_free = _is_rounding(numbers) & _is_rounding(theirs)
-    if level > 1:
-        is_free |= theirs.isnan()
+    is_free = _is_rounding(numbers) & _is_rounding(theirs) if level == 1 else theirs.isnan()
     return torch.where(is_free, numbers, theirs.detach())
 
 
