@@ -46,6 +46,11 @@ CASES = [
 ]
 
 
+# A later pass weighs the conversions of this plan by hand once more: by the planner it takes 0.6 %
+# less time than the other, which is the quicker one by the objective of the search.
+PASSED_BY_HAND = {("mlp", (8,), "cpu", "tensor", 0): 1.01}
+
+
 @pytest.mark.parametrize(("model", "mesh", "type"), CASES)
 def test_no_worse_than_plans_by_hand(model, mesh, type, sample):
     sample.take_turns(CASES, (model, mesh, type), 3)
@@ -66,8 +71,8 @@ def test_no_worse_than_plans_by_hand(model, mesh, type, sample):
     for strategy, zero in HAND:
         if strategy != "2d" or len(mesh) > 1:
             by_hand = seconds(strategy, zero, False)
-            # Passes behind the search change both a bit.
-            assert seconds(strategy, zero, True) <= 1.01 * by_hand, (strategy, zero)
+            bound = PASSED_BY_HAND.get((model, mesh, type, strategy, zero), 1.0) * by_hand
+            assert seconds(strategy, zero, True) <= bound, (strategy, zero)
 
 
 def layers():

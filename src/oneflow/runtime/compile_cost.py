@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.base.placement import Placement
 from oneflow.primitives.inference import trace_on_parts
 from oneflow.primitives.jax_primitives import SCATTER_REDUCTIONS, called_jaxpr
 from oneflow.primitives.operation import Operation
@@ -37,8 +36,7 @@ def seconds_for_cold_run(program: Program) -> float:
 def _cold_seconds(operation: Operation) -> float:
     if operation.primitive.traits.kind is Kind.BOXING:
         return _INSTRUCTION_SECONDS
-    is_global = isinstance(operation.device, Placement)
-    trace = trace_on_parts(operation) if is_global else operation.trace
+    trace = trace_on_parts(operation) if _runs_on_parts(operation) else operation.trace
     function = numpy_function(operation, trace)
     if function is None or trace is None:
         nbytes = sum(spec.nbytes for spec in (*operation.in_specs, *operation.out_specs))

@@ -2,7 +2,7 @@
 
 A message is sent for any shape, where Gloo needs a program for each; and it is no slower: between
 two processes on one machine all-reduces of 256 bytes to 16 MB took as long or half as long. So all
-eager conversions on CPUs go by messages, and no process need know what another has compiled.
+eager conversions on CPUs go by messages, and no process waits for what another compiles.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def receive(rank: int, address: Address) -> np.ndarray:
 
 
 def _exchange_on(placement: Placement, description: str) -> Exchange:
-    """A function that sends pieces between the devices of a placement.
+    """A function that sends chunks between the devices of a placement.
 
     Args:
         placement: the devices.

@@ -1,7 +1,6 @@
 """The parts of global tensors that this process holds, on NumPy.
 
-A cold program computes each operation on them by itself. Nothing is exchanged by that, so processes
-may differ in what they compile.
+A cold program computes each operation on them by itself, and exchanges nothing for that.
 """
 
 from __future__ import annotations

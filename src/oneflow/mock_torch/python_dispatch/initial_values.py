@@ -17,12 +17,12 @@ INITIALIZERS = frozenset(
 )
 
 
-def _as_its_body(*args: Any, **options: Any) -> Any:
+def _run_body(*args: Any, **options: Any) -> Any:
     return NotImplemented
 
 
 for _name in ("xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_"):
-    DECOMPOSITIONS[f"nn.init.{_name}"] = _as_its_body
+    DECOMPOSITIONS[f"nn.init.{_name}"] = _run_body
 
 
 @composition("nn.init.uniform_")

@@ -104,19 +104,22 @@ class _Column:
     Args:
         cells: the measurements.
         scale: the seconds of the unit.
-        trims: whether to show no more figures than mean something.
-        highlights: whether to show how much times differ.
+        trim_significant_figures: whether to show no more figures than mean something.
+        highlight_warnings: whether to show how much times differ.
     """
 
-    def __init__(self, cells: Cells, scale: float, trims: bool, highlights: bool) -> None:
+    def __init__(
+        self, cells: Cells, scale: float, trim_significant_figures: bool, highlight_warnings: bool
+    ) -> None:
         present = [cell for cell in cells if cell is not None]
         digits = [math.ceil(math.log10(cell.median / scale)) for cell in present]
         decimals = 1
-        if trims:
+        if trim_significant_figures:
             pairs = zip(digits, present, strict=True)
             decimals = min(max(cell.significant_figures - count, 0) for count, cell in pairs)
-        self._scale, self._trims, self._decimals = scale, trims, decimals
-        self._highlights = highlights and any(cell.has_warnings for cell in present)
+        self._scale, self._decimals = scale, decimals
+        self._trim_significant_figures = trim_significant_figures
+        self._highlight_warnings = highlight_warnings and any(cell.has_warnings for cell in present)
         self._length = max(digits) + decimals + (1 if decimals else 0)
 
     def text(self, cell: Measurement | None) -> str:
@@ -124,14 +127,14 @@ class _Column:
         if cell is None:
             return " " * len(self._format(1, ""))
         value = cell.median / self._scale
-        if self._trims:
+        if self._trim_significant_figures:
             value = trim_sigfig(value, cell.significant_figures)
-        if not (self._highlights and cell.has_warnings):
+        if not (self._highlight_warnings and cell.has_warnings):
             return self._format(value, "")
         return self._format(value, f" (! {cell.iqr / cell.median * 100:.0f}%)")
 
     def _format(self, value: float, note: str) -> str:
-        width = 7 if self._highlights else 0
+        width = 7 if self._highlight_warnings else 0
         return f"{value:>{self._length}.{self._decimals}f}{note:>{width}}"
 
 
@@ -142,10 +145,11 @@ class _Table:
         self,
         results: Sequence[Measurement],
         colorize: Colorize,
-        trims: bool,
-        highlights: bool,
+        trim_significant_figures: bool,
+        highlight_warnings: bool,
     ) -> None:
-        self._results, self._colorize, self._highlights = results, colorize, highlights
+        self._results, self._colorize = results, colorize
+        self._highlight_warnings = highlight_warnings
         self._unit, scale = select_unit(min(result.median for result in results))
         keys = [(result.num_threads, result.env, result.as_row_name) for result in results]
         self._rows = sorted(ordered_unique(keys), key=lambda key: key[:2])
@@ -161,7 +165,12 @@ class _Table:
             [cells.get((key, name)) for name in self._names] for key in self._rows
         ]
         self._columns = [
-            _Column([row[number] for row in self._cells], scale, trims, highlights)
+            _Column(
+                [row[number] for row in self._cells],
+                scale,
+                trim_significant_figures,
+                highlight_warnings,
+            )
             for number in range(len(self._names))
         ]
 
@@ -222,7 +231,7 @@ class _Table:
         title = f" {self._results[0].label or ''} ".center(whole - 2, "-")
         lines = [f"[{title}]", *lines, ""]
         lines.append(f"Times are in {unit_to_english(self._unit)}s ({self._unit}).")
-        if self._highlights and any(result.has_warnings for result in self._results):
+        if self._highlight_warnings and any(result.has_warnings for result in self._results):
             lines.append(
                 "(! XX%) Measurement has high variance, where XX is the IQR / median * 100."
             )
