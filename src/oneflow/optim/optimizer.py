@@ -44,6 +44,7 @@ from oneflow.optim.groups import (
 from oneflow.optim.hooks import OptimizerHooks, complete_step
 from oneflow.optim.numbers_ahead import numbers_of_update
 from oneflow.optim.oneflow_layout import from_oneflow_layout
+from oneflow.optim.operator_steps import step_by_operators
 from oneflow.optim.step_counter import StepCounter
 from oneflow.optim.update_form import UpdateForm
 from oneflow.primitives.operators.optimizer import pack_numbers
@@ -51,6 +52,7 @@ from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
 from oneflow.runtime.eager import flush_devices, is_capturing
 from oneflow.tensor.call import wrap
+from oneflow.tensor.dispatch_functions import DISPATCH_CLASSES, DISPATCH_MODES
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import device_put, value_from_numpy
 from oneflow.tensor.views import unwrap, with_history_of, write
@@ -225,7 +227,10 @@ class Optimizer(GraphSchedule, OptimizerHooks, UpdateForm, KeywordSuggestion):
             advance, pack = self.step_counter.advance, self.step_counter.pack
         operands: list[Value] = []
         targets: list[Tensor] = []
-        for parameter in group["params"]:
+        parameters = group["params"]
+        if DISPATCH_CLASSES or DISPATCH_MODES:
+            parameters = step_by_operators(self, group)
+        for parameter in parameters:
             gradient = parameter.grad
             if gradient is None:
                 continue
