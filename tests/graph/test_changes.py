@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 
 import oneflow as flow
 from oneflow import nn
+from oneflow.graph import step
 from oneflow.nn import functional as F
 from tests.graph.helpers import TrainGraph
 
@@ -336,6 +338,34 @@ def test_a_graph_sees_what_eager_mode_sees(kind: str, change: Callable[[Run], An
         Run(MAKERS[kind], is_static, kind == "Adam").results(change) for is_static in (False, True)
     )
     assert_same(static, eager)
+
+
+@pytest.mark.parametrize(
+    "change", ["nothing", "a parameter written to", "new data", "frozen", "double precision"]
+)
+def test_a_graph_of_large_variables_sees_it_too(monkeypatch, change: str) -> None:
+    monkeypatch.setattr(step, "_LITTLE", 0)
+    test_a_graph_sees_what_eager_mode_sees("SGD", (OPTIONS | MODEL)[change])
+
+
+@pytest.mark.parametrize(("size", "lives"), [(8, True), (600, False)])
+def test_only_small_values_that_were_replaced_live_until_the_next_call(
+    size: int, lives: bool
+) -> None:
+    model = nn.Linear(size, size, bias=False)
+    graph = TrainGraph(
+        model, lambda module, x: module(x).sum(), flow.optim.SGD(model.parameters(), lr=0.1)
+    )
+    x = flow.ones(1, size)
+    for _ in range(3):
+        graph(x).item()
+    replaced = weakref.ref(model.weight._value)
+    with flow.no_grad():
+        model.weight.copy_(flow.ones(size, size))
+    flow.eager.synchronize()
+    assert (replaced() is not None) == lives
+    assert graph(x).item() == size * size
+    assert replaced() is None
 
 
 # Eager mode goes on, and trains less than the program seems to say.

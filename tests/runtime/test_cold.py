@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import oneflow as flow
+from oneflow.base.spec import TensorSpec
 from oneflow.nn import functional as F
 from oneflow.primitives.operation import Operation
+from oneflow.program.ir import Program
 from oneflow.runtime import compile_pool
 from oneflow.runtime.cold import COLD, _exclusive_array
 from oneflow.runtime.eager_settings import SETTINGS
@@ -170,6 +172,23 @@ def test_memory_goes_to_jax_where_nobody_else_has_it() -> None:
         assert not np.shares_memory(copy, array)
         np.testing.assert_array_equal(copy, array)
     assert _exclusive_array(alone, {id(alone): alone}) is not alone
+
+
+def test_specs_are_listed_once_however_many_results_there_are(monkeypatch) -> None:
+    listed: list[Program] = []
+    table_of = Program.spec_table
+
+    def count(program: Program) -> dict[int, TensorSpec]:
+        listed.append(program)
+        return table_of(program)
+
+    monkeypatch.setattr(Program, "spec_table", count)
+    with eager_mode("cold"):
+        for results in (15, 30):
+            listed.clear()
+            tensors = [flow.ones(3, 4099) * number for number in range(results)]
+            assert tensors[-1].sum().item() == 3 * 4099 * (results - 1)
+            assert 1 <= len(listed) <= 4
 
 
 def test_indices_are_checked_without_compiling() -> None:

@@ -6,7 +6,7 @@ fills in the numbers that changed, runs, and gives the new arrays to their tenso
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from operator import attrgetter, methodcaller
@@ -28,6 +28,7 @@ from oneflow.graph.optimizer_steps import GraphOptimizer
 from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.program_consistency import runner_for
 from oneflow.graph.pytree import tree_unflatten
+from oneflow.graph.variables import Attribute
 from oneflow.module.hooks import Hooks
 from oneflow.passes.checked_updates import invalid_outputs
 from oneflow.program.value import INFERENCE, Value
@@ -76,6 +77,7 @@ def _exclusive_counts() -> tuple[int, int]:
 
 _OF_VALUE, _OF_ARRAY = _exclusive_counts()
 _SPEC = attrgetter("spec")
+_LITTLE = 1 << 20  # bytes of values that a step may keep from one call to the next
 _IS_CURRENT, _COUNTS = methodcaller("is_current"), methodcaller("counts")
 
 
@@ -123,22 +125,14 @@ class Step:
         self._device = captured.device
         values = [tensor._value for tensor in binding.variables]
         self._specs = list(map(_SPEC, values))
+        # Only values of little memory: they live until the next call, whoever replaces them.
+        self._keeps_values = sum(spec.nbytes for spec in self._specs) <= _LITTLE
+        # The variables' values when they last had the specs and needed the gradients of `build`.
+        self._checked: list[Value] = []
         depends_on_gradients = bool(self.optimizer_steps or binding.gradients)
         # For each variable, whether gradients flow into it; None: nothing depends on that.
         self._requires_grad = [v.node is not None for v in values] if depends_on_gradients else None
-        empty = [
-            (owner, key, None)
-            for owner in binding.guarded_dicts
-            for key in owner
-            if owner[key] is None
-        ]
-        hooks = [
-            (owner, key, hook)
-            for owner in binding.guarded_dicts
-            if isinstance(owner, Hooks)
-            for key, hook in owner.items()
-        ]
-        attributes = [*binding.attributes, *empty, *hooks]
+        attributes = [*binding.attributes, *_guarded_members(binding.guarded_dicts)]
         self._attributes = AttributeGuards(attributes, binding.guarded_dicts)
         self._failed = False
         self._invalid = invalid_outputs(executable.program)
@@ -160,10 +154,29 @@ class Step:
     def _has_same_variables(self) -> bool:
         """Return whether the variables have the specs, and need the gradients, that they had."""
         values = [tensor._value for tensor in self.binding.variables]
-        if list(map(_SPEC, values)) != self._specs:
+        if self._keeps_values and values == self._checked:
+            return True
+        self._checked = []
+        if [value.spec for value in values] != self._specs:
             return False
         needed = self._requires_grad
-        return needed is None or [value.node is not None for value in values] == needed
+        if needed is not None and [value.node is not None for value in values] != needed:
+            return False
+        if self._keeps_values:
+            self._checked = values
+        return True
+
+    def _current_values(self) -> list[Value]:
+        """The values of the variables, which are brought up to date."""
+        values = [
+            tensor._value if tensor._family is None else _leave_family(tensor)
+            for tensor in self.binding.variables
+        ]
+        # Values and arrays are counted: one list refers to them.
+        if self._checked and values == self._checked:
+            return self._checked
+        self._checked = []
+        return values
 
     def __call__(self, arguments: Sequence[Tensor], first: bool = False) -> Any:
         """Run the step.
@@ -175,7 +188,7 @@ class Step:
         self._prepare(arguments)
         binding = self.binding
         argument_arrays = _arrays_of(arguments, binding.arguments)
-        values = [tensor._value for tensor in binding.variables]
+        values = self._current_values()
         arrays = [value.array if value.array is not None else value.read() for value in values]
         shared: list[int] = []
         references = _reference_counts(values, arrays, binding.changed)
@@ -220,9 +233,6 @@ class Step:
             check_overlap(arguments, binding.written, (*binding.variables, *binding.write_only))
         for step in self.optimizer_steps:
             step.synchronize_counts()
-        for tensor in binding.variables:
-            if tensor._family is not None:
-                _leave_family(tensor)
 
     def finish(self, optimizers: Sequence[GraphOptimizer]) -> None:
         """Do what follows a call on the host: rows of embeddings, schedules, other steps."""
@@ -374,6 +384,14 @@ class Step:
             draws.update_numbers(self.numbers)
 
 
+def _guarded_members(dicts: Iterable[dict[Any, Any]]) -> Iterator[Attribute]:
+    """The entries of modules' dicts that are None or hooks, and must stay what they are."""
+    for owner in dicts:
+        for key, member in owner.items():
+            if member is None or isinstance(owner, Hooks):
+                yield owner, key, member
+
+
 def _trial_of(executable: Any, device: Any) -> StepTrial | None:
     """The trial of a step; None if it always runs as a whole."""
     may_run_cold = isinstance(executable, Executable) and device is CPU
@@ -422,9 +440,14 @@ def _write(tensor: Tensor, array: Any) -> None:
         write(tensor, Value(tensor._value.spec, array))
 
 
-def _leave_family(tensor: Tensor) -> None:
-    """Bring a tensor with shared memory up to date, and unshare it if no other tensor is left."""
-    tensor._value = unwrap(tensor)
+def _leave_family(tensor: Tensor) -> Value:
+    """Bring a tensor with shared memory up to date, and unshare it if no other tensor is left.
+
+    Returns:
+        Its value.
+    """
+    value = tensor._value = unwrap(tensor)
     if is_exclusive(tensor) and not tensor._chain and not tensor._family.root_views():
         tensor._writes = tensor._family.writes[0]
         del tensor._family
+    return value

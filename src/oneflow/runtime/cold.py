@@ -247,6 +247,7 @@ def _as_jax_arrays(program: Program, values: dict[int, Any]) -> list[Any]:
     if not slots:
         return outputs
     exclusive: dict[int, np.ndarray] = {}
+    specs = program.spec_table()
 
     def exclusive_array(array: Any) -> np.ndarray:
         own = _exclusive_array(array, exclusive)
@@ -260,11 +261,11 @@ def _as_jax_arrays(program: Program, values: dict[int, Any]) -> list[Any]:
             else:
                 outputs[slot] = exclusive_array(array)
         except MemoryError:
-            spec = program.spec_table()[program.outputs[slot]]
+            spec = specs[program.outputs[slot]]
             outputs[slot] = FailedResult(OutOfMemoryError(f"out of memory: no room for {spec!r}"))
     for slot in slots:
         if _is_numpy(outputs[slot]):
-            (device,) = program.devices
+            device = specs[program.outputs[slot]].device
             outputs[slot] = wrap_array(np.asarray(outputs[slot]), device)
     return outputs
 
