@@ -110,8 +110,7 @@ def build(
 
     def loss_of(p, _, images, times, noise):
         state = Taker([parameter.astype(dtype) for parameter in p], [])
-        return jnp.square(
-            run(state, images.astype(dtype), times).astype(jnp.float32) - noise
-        ).mean()
+        predicted = run(state, images.astype(dtype), times, implementation=implementation)
+        return jnp.square(predicted.astype(jnp.float32) - noise).mean()
 
     return functools.partial(adamw_step(loss_of, maker.parameters), images, times, noise)

@@ -21,6 +21,11 @@ from oneflow.primitives.operators.channels_last import ChannelsLast, moved_dims
 from oneflow.primitives.operators.elementwise import add, cast, mul, rsqrt, square, sub, wide_value
 from oneflow.primitives.operators.lax_functions import as_type, keepdim_sum, size_in
 from oneflow.primitives.operators.materialize import materialize_array
+from oneflow.primitives.operators.norm_groups import (
+    are_groups,
+    gradient_of_groups,
+    moments_of_groups,
+)
 from oneflow.primitives.operators.reduce import mean as mean_of, sum_to
 from oneflow.primitives.operators.rounding import hidden
 from oneflow.primitives.registry import primitive
@@ -44,6 +49,8 @@ def _same_rank(operation) -> ChannelsLast | None:
 
 def _moments(x, *, dims: tuple[int, ...]):
     """Mean and biased variance over `dims`."""
+    if are_groups(x.shape, dims):
+        return moments_of_groups(x)
     x = lax_functions.wide(x)
     total = keepdim_sum(x, dims)
     count = hidden(lax.broadcast(size_in(x.dtype, _count(x, dims)), total.shape))
@@ -141,8 +148,11 @@ def _normalize_gradient(dy, x, mean, variance, weight, eps, *, dims: tuple[int, 
     Where the weight does not vary along a reduced dimension, sums over it are shared with the
     weight's gradient.
     """
-    dtype, g, x = x.dtype, lax_functions.wide(dy), lax_functions.wide(x)
     shape = (1,) * (x.ndim - jnp.ndim(weight)) + tuple(jnp.shape(weight))
+    if are_groups(x.shape, dims) and math.prod(shape[3:]) == 1:
+        dx, *sums = gradient_of_groups(dy, x, mean, variance, jnp.reshape(weight, shape), eps)
+        return dx, *(_sum_to(total, jnp.shape(weight)) for total in sums)
+    dtype, g, x = x.dtype, lax_functions.wide(dy), lax_functions.wide(x)
     wide = jnp.reshape(weight, shape)
     rstd = lax.rsqrt(lax_functions.add(variance, eps))
     shared = tuple(dim for dim in dims if shape[dim] == 1)

@@ -1,0 +1,90 @@
+"""Group normalisation as GPUs and TPUs compute it."""
+
+import jax
+import numpy as np
+import pytest
+
+from oneflow.primitives.operators import norm_groups
+from oneflow.primitives.operators.norm import moments, normalize_gradient
+
+pytestmark = pytest.mark.usefixtures("jax_x64")
+# Rows of 256; of the greatest divisor below; and of what there is.
+PLACES = [(64, 64), (509, 3), (4, 5), (7,), (1, 1), (2, 3, 6)]
+
+
+def _groups(places, dtype="float32"):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2, 3, 4, *places)).astype("float32")
+    return np.asarray(jax.numpy.asarray(x, dtype)), tuple(range(2, x.ndim))
+
+
+@pytest.mark.parametrize("places", PLACES)
+def test_rows_are_parts_of_all_places(places):
+    rows, row = norm_groups._rows(list(places))
+    assert rows * row == np.prod(places)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("places", PLACES)
+def test_moments_are_those_of_float64(places, dtype):
+    x, dims = _groups(places, dtype)
+    mean, variance = moments.impl(x, dims=dims)
+    exact = x.astype("float64")
+    assert mean.dtype == variance.dtype == np.float32
+    np.testing.assert_allclose(mean, exact.mean(dims, keepdims=True), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(variance, exact.var(dims, keepdims=True), rtol=1e-6)
+
+
+def test_variances_beside_large_means_keep_their_digits():
+    x, dims = _groups((64, 64))
+    x = x + np.float32(1e6)
+    _, variance = moments.impl(x, dims=dims)
+    np.testing.assert_allclose(variance, x.astype("float64").var(dims, keepdims=True), rtol=1e-5)
+
+
+def test_the_first_number_of_rows_may_be_unlike_all_others():
+    x, dims = _groups((64, 64))
+    x = x * np.float32(1e-3)
+    x.reshape(2, 3, 4, -1, 256)[..., 0] = 1e3
+    _, variance = moments.impl(x, dims=dims)
+    np.testing.assert_allclose(variance, x.astype("float64").var(dims, keepdims=True), rtol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("first", "other"),
+    [(np.inf, 0), (0, np.inf), (-np.inf, np.inf), (np.nan, 0), (1e30, 0), (0, 1e30), (3e38, -3e38)],
+)
+def test_moments_of_infinities_are_those_of_the_cpu(first, other):
+    x = np.zeros((1, 1, 2, 4, 5), "float32")
+    x[0, 0, 0, 0, 0], x[0, 0, 1, 2, 3] = first, other
+    ours = moments.impl(x, dims=(2, 3, 4))
+    np.testing.assert_allclose(ours, moments.lowerings["cpu"](x, dims=(2, 3, 4)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("has_weight", [True, False])
+@pytest.mark.parametrize("places", PLACES)
+def test_gradients_are_those_of_the_cpu(places, has_weight):
+    x, dims = _groups(places)
+    rng = np.random.default_rng(1)
+    dy = rng.standard_normal(x.shape).astype("float32")
+    shape = (1, 3, 4, *(1,) * len(places)) if has_weight else ()
+    weight = np.asarray(rng.standard_normal(shape), "float32")
+    statistics = x.mean(dims, keepdims=True), x.var(dims, keepdims=True)
+    arguments = dy, x, *statistics, weight, np.float32(1e-5)
+    ours = normalize_gradient.impl(*arguments, dims=dims)
+    on_cpu = normalize_gradient.lowerings["cpu"](*arguments, dims=dims)
+    for mine, other in zip(ours, on_cpu, strict=True):
+        assert mine.dtype == other.dtype
+        np.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-4)
+
+
+def test_activations_are_read_once():
+    """By sums of rows, and by no other sum of as many numbers."""
+    x = jax.ShapeDtypeStruct((2, 3, 4, 64, 64), "float32")
+    jaxpr = jax.make_jaxpr(lambda x: moments.impl(x, dims=(2, 3, 4)))(x)
+    sums = [eqn for eqn in jaxpr.eqns if eqn.primitive.name == "reduce_sum"]
+    assert [eqn.params["axes"] for eqn in sums if eqn.invars[0].aval.size == 2 * 12 * 4096] == [
+        (3,),
+        (3,),
+    ]
