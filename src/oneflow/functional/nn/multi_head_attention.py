@@ -61,11 +61,11 @@ class AttentionParameters:
     def heads(
         self, query: Tensor, key: Tensor, value: Tensor, count: int
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Projected query, key and value as ``(batch, heads, length, size)``."""
+        """Projected ``(batch, length, size)`` as ``(batch, heads, length, size)``."""
         q, k, v = self._project(query, key, value)
         if self.key_bias is not None and self.value_bias is not None:
-            k = call(concat, k, _repeated(self.key_bias, k), dim=0)
-            v = call(concat, v, _repeated(self.value_bias, v), dim=0)
+            k = call(concat, k, _repeated(self.key_bias, k), dim=1)
+            v = call(concat, v, _repeated(self.value_bias, v), dim=1)
         return _split_heads(q, count), _split_heads(k, count), _split_heads(v, count)
 
     def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
@@ -96,19 +96,35 @@ class AttentionParameters:
 
 
 def _repeated(extra: Tensor, like: Tensor) -> Tensor:
-    """The appended key or value for every sequence: ``(1, batch, size)``."""
-    return call(broadcast_to, extra, shape=(1, like.shape[1], extra.shape[-1]))
+    """The appended key or value for every sequence: ``(batch, 1, size)``."""
+    return call(broadcast_to, extra, shape=(like.shape[0], 1, extra.shape[-1]))
+
+
+def _swapped(x: Tensor) -> Tensor:
+    """``(length, batch, size)`` as ``(batch, length, size)``, or the other way round."""
+    return call(transpose, x, perm=(1, 0, 2))
+
+
+def _batch_first(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The three as ``(batch, length, size)``; equal objects stay one object.
+
+    Kernels of attention have batches first. Where users have them so, too, nothing is transposed,
+    and else the operands of projections are, which have fewer elements than the results.
+    """
+    new_query = _swapped(query)
+    new_key = new_query if key is query else _swapped(key)
+    return new_query, new_key, new_key if value is key else _swapped(value)
 
 
 def _split_heads(x: Tensor, heads: int) -> Tensor:
-    length, batch, size = x.shape
-    parts = call(reshape, x, shape=(length, batch, heads, size // heads))
-    return call(transpose, parts, perm=(1, 2, 0, 3))
+    batch, length, size = x.shape
+    parts = call(reshape, x, shape=(batch, length, heads, size // heads))
+    return call(transpose, parts, perm=(0, 2, 1, 3))
 
 
 def _merged_heads(x: Tensor) -> Tensor:
     batch, heads, length, size = x.shape
-    return call(reshape, call(transpose, x, perm=(2, 0, 1, 3)), shape=(length, batch, heads * size))
+    return call(reshape, call(transpose, x, perm=(0, 2, 1, 3)), shape=(batch, length, heads * size))
 
 
 def _with_zero_key(x: Tensor) -> Tensor:
@@ -219,7 +235,7 @@ def batched_attention(
             "Need attn_mask if specifying the is_causal hint. You may use the Transformer module "
             "method `generate_square_subsequent_mask` to create this mask."
         )
-    q, k, v = parameters.heads(query, key, value, options.heads)
+    q, k, v = parameters.heads(*_batch_first(query, key, value), options.heads)
     if parameters.key_bias is not None:
         attn_mask, key_padding_mask = _extended_masks(attn_mask, key_padding_mask)
     if options.zero_key:
@@ -236,7 +252,7 @@ def batched_attention(
     else:
         mixed = scaled_dot_product_attention(q, k, v, mask, options.dropout, causal)
     result = linear(_merged_heads(mixed), parameters.out_weight, parameters.out_bias)
-    return result, weights
+    return _swapped(result), weights
 
 
 def _extended_masks(*masks: Tensor | None) -> tuple[Tensor | None, ...]:
