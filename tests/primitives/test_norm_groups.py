@@ -80,7 +80,7 @@ def test_gradients_are_those_of_the_cpu(places, has_weight):
 
 
 def test_activations_are_read_once():
-    """By sums of rows, and by no other sum of as many numbers."""
+    """Sums of rows take all numbers, and no other sum does."""
     x = jax.ShapeDtypeStruct((2, 3, 4, 64, 64), "float32")
     jaxpr = jax.make_jaxpr(lambda x: moments.impl(x, dims=(2, 3, 4)))(x)
     sums = [eqn for eqn in jaxpr.eqns if eqn.primitive.name == "reduce_sum"]

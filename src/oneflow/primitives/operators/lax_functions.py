@@ -19,6 +19,9 @@ from jax import lax
 from oneflow.primitives.operators.rounding import is_half
 from oneflow.primitives.symbolic_size import SymbolicSize
 
+# The most rows that `sum_of_rows` adds up at a time, and the fewest columns for which it does.
+_MOST_ROWS, _LEAST_COLUMNS = 256, 32
+
 
 def _arithmetic(on_lax: Callable, on_numpy: Callable) -> Callable[[Any, Any], Any]:
     """A function of arrays or numbers; `jax.lax` computes it if dtypes and shapes agree."""
@@ -56,11 +59,37 @@ def keepdim_sum(x: Any, dims: tuple[int, ...]) -> Any:
     return lax.expand_dims(lax.reduce_sum(x, axes=dims), dims) if dims else x
 
 
-def sum_in(dtype: np.dtype, x: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+def sum_of_rows(x: Any, dims: tuple[int, ...]) -> Any:
+    """The sum over `dims`; over leading ones some hundred rows at a time, for GPUs.
+
+    XLA adds up columns of some thousand numbers in so few blocks that it has other kernels compute
+    the summands, and stores them. A stage of shorter columns has work for all cores, and computes
+    its summands itself.
+    """
+    rows, shape = math.prod(x.shape[: len(dims)]), x.shape[len(dims) :]
+    are_columns = dims == tuple(range(len(dims))) and math.prod(shape) >= _LEAST_COLUMNS
+    count = None
+    if are_columns and rows >= 2 * _MOST_ROWS:
+        counts = range(_MOST_ROWS, _MOST_ROWS // 4, -1)
+        count = next((count for count in counts if rows % count == 0), None)
+    if count is None:
+        return lax.reduce_sum(x, axes=dims)
+    parts = lax.reduce_sum(lax.reshape(x, (rows // count, count, *shape)), axes=(1,))
+    # XLA would make one sum of both.
+    return lax.reduce_sum(lax.optimization_barrier(parts), axes=(0,))
+
+
+def sum_in(
+    dtype: np.dtype,
+    x: Any,
+    dims: tuple[int, ...],
+    keepdim: bool,
+    add: Callable[[Any, tuple[int, ...]], Any] = lambda x, dims: lax.reduce_sum(x, axes=dims),
+) -> Any:
     """The sum over `dims` in a dtype; in half precision it is computed in single precision."""
     wide = np.dtype(np.float32) if is_half(dtype) else dtype
     total = lax.convert_element_type(x, wide)
-    total = lax.reduce_sum(total, axes=dims) if dims else total
+    total = add(total, dims) if dims else total
     total = lax.expand_dims(total, dims) if keepdim else total
     return lax.convert_element_type(total, dtype)
 

@@ -137,7 +137,7 @@ def _sum_to(x, shape: tuple[int, ...]):
     extra = x.ndim - len(shape)
     wide = (1,) * extra + tuple(shape)
     dims = tuple(d for d, size in enumerate(wide) if size == 1 and x.shape[d] != 1)
-    return keepdim_sum(x, dims).reshape(shape)
+    return lax_functions.sum_of_rows(x, dims).reshape(shape)
 
 
 def _normalize_gradient(dy, x, mean, variance, weight, eps, *, dims: tuple[int, ...]):

@@ -58,7 +58,7 @@ class _Groups:
         return lax.div(keepdim_sum(sums, (2, 3)), size_in(sums.dtype, self.count))
 
     def spread(self, x: Any) -> Any:
-        """What belongs to groups or channels, beside activations."""
+        """Numbers of groups or channels, in the form of activations without their places."""
         return lax.reshape(jnp.broadcast_to(x, self.channels), (*self.flat[:2], 1, 1))
 
 

@@ -27,6 +27,7 @@ from oneflow.primitives.operators.lax_functions import (
     index_dtype,
     is_true,
     sum_in,
+    sum_of_rows,
     wide,
 )
 from oneflow.primitives.operators.materialize import materialize_array
@@ -130,6 +131,13 @@ def _broadcast_axes(operation: Operation) -> Axes:
 sum_ = primitive(
     "sum", _sum, axes=reduced_axes(is_sum=True), linear=converted, precision=Precision.FULL_OFF_CPU
 )
+
+
+@sum_.lowering("cuda")
+def _sum_on_gpu(x, *, dims: tuple[int, ...], keepdim: bool = False, dtype: DType | None = None):
+    return sum_in(dtype.numpy if dtype is not None else x.dtype, x, dims, keepdim, sum_of_rows)
+
+
 sum_.gradient(
     x=lambda g, x_spec, dims: broadcast_along(g, shape=x_spec.shape, dims=dims, average=False)
 )
@@ -145,17 +153,27 @@ broadcast_along.gradient(
 )
 
 
-def _sum_to(x, *, shape: tuple[int, ...]):
+def _broadcast_dims(x, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The dimensions of `x` that broadcasting from `shape` has made."""
     extra = x.ndim - len(shape)
-    dims = tuple(range(extra)) + tuple(
+    return tuple(range(extra)) + tuple(
         extra + dim for dim, size in enumerate(shape) if size == 1 and x.shape[extra + dim] != 1
     )
+
+
+def _sum_to(x, *, shape: tuple[int, ...]):
+    dims = _broadcast_dims(x, shape)
     return (sum_in(x.dtype, x, dims, keepdim=False) if dims else x).reshape(shape)
 
 
 # The gradient of broadcasting.
 sum_to = primitive("sum_to", _sum_to, axes=sum_to_axes, linear=("x",))
 sum_to.gradient(x=lambda g, x_spec: broadcast_to(g, shape=x_spec.shape))
+
+
+@sum_to.lowering("cuda")
+def _sum_to_on_gpu(x, *, shape: tuple[int, ...]):
+    return sum_in(x.dtype, x, _broadcast_dims(x, shape), False, sum_of_rows).reshape(shape)
 
 
 def _nansum(x, *, dims: tuple[int, ...], keepdim: bool = False):
