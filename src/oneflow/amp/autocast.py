@@ -10,7 +10,7 @@ from typing import Any
 
 from oneflow.base.device import DEVICE_TYPES, TYPES_WITHOUT_ARRAYS
 from oneflow.base.dtype import HALF_DTYPES, DType, float64
-from oneflow.dispatch.mixed_precision import MixedPrecision, casting_targets
+from oneflow.dispatch.mixed_precision import OperandCast, casting_targets
 from oneflow.dispatch.operand_casts import CASTS, set_operand_casts
 from oneflow.tensor.tensor import Tensor
 
@@ -39,9 +39,9 @@ def _set_target(device_type: str, dtype: DType | None) -> None:
     targets = {**casting_targets(), device_type: dtype}
     used_targets = {name: target for name, target in targets.items() if target is not None}
     others = tuple(
-        [function for function in CASTS.functions if not isinstance(function, MixedPrecision)]
+        [function for function in CASTS.functions if not isinstance(function, OperandCast)]
     )
-    set_operand_casts((*others, MixedPrecision(used_targets)) if used_targets else others)
+    set_operand_casts((*others, OperandCast(used_targets)) if used_targets else others)
 
 
 class autocast:

@@ -69,7 +69,7 @@ class VersionDict(dict[Any, Any]):
         CHANGES.value += 1
 
 
-class Registry(VersionDict):
+class MemberDict(VersionDict):
     """The parameters, buffers or modules of a module. Its copies and pickles are plain dicts."""
 
     __slots__ = ()

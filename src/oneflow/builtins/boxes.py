@@ -47,7 +47,7 @@ def fused_get_boundding_boxes_coord(
         >>> import oneflow as flow
         >>> one, two = flow.tensor([1.0]), flow.tensor([2.0])
         >>> sides = flow._C.fused_get_boundding_boxes_coord(one, one, two, two, two, two, two, one)
-        >>> [each.item() for each in sides]
+        >>> [side.item() for side in sides]
         [0.0, 2.0, 0.0, 2.0, 1.0, 3.0, 1.5, 2.5]
     """
     require_same_shape_and_dtype(

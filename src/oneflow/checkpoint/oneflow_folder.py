@@ -43,7 +43,7 @@ _PICKLE, DATA, META = "pickled_data", "out", "meta"
 _TENSOR_MODULES = ("oneflow", "oneflow._oneflow_internal", "oneflow.framework.tensor")
 
 
-class _Reference(Pending):
+class _TensorReference(Pending):
     """A tensor in the pickle: the name of its folder comes as its state."""
 
     def __init__(self, read: Callable[[str], Tensor], is_parameter: bool) -> None:
@@ -104,11 +104,11 @@ def load_like(folder: Path, variables: Mapping[str, Tensor]) -> dict[str, Tensor
 
 
 def _table(read: Callable[[str], Tensor]) -> dict[tuple[str, str], Any]:
-    def tensor(*_: Any) -> _Reference:
-        return _Reference(read, is_parameter=False)
+    def tensor(*_: Any) -> _TensorReference:
+        return _TensorReference(read, is_parameter=False)
 
-    def parameter(*_: Any) -> _Reference:
-        return _Reference(read, is_parameter=True)
+    def parameter(*_: Any) -> _TensorReference:
+        return _TensorReference(read, is_parameter=True)
 
     table: dict[tuple[str, str], Any] = {
         ("collections", "OrderedDict"): ordered_dict_of,

@@ -28,7 +28,7 @@ from oneflow.checkpoint.load_errors import load_errors
 from oneflow.checkpoint.manifest import PROGRAM_FILE
 from oneflow.checkpoint.map_location import Location, make_restore_location
 from oneflow.checkpoint.single_rank import host_arrays, is_global, load_from_rank
-from oneflow.checkpoint.structure import Decoder, Encoder
+from oneflow.checkpoint.structure import StructureDecoder, StructureEncoder
 from oneflow.checkpoint.tensor_reader import TensorReader
 
 _STRUCTURE = "oneflow.structure"
@@ -108,7 +108,7 @@ def save(
     if isinstance(obj, PROGRAM_STORE.value.kind):
         PROGRAM_STORE.value.save(obj, path)
         return
-    encoder = Encoder(gathered=rank is not None, pickle_module=pickle_module)
+    encoder = StructureEncoder(gathered=rank is not None, pickle_module=pickle_module)
     structure = encoder.encode(obj)
     target = Path(path) if isinstance(path, str | os.PathLike) else path
     is_shared = any(map(is_global, encoder.tensors.values()))
@@ -257,7 +257,7 @@ def _decode(
     if text is None:
         return {name: reader.make(name, CPU) for name in file_handle.names}
     with load_errors(label, "its description is damaged"):
-        return Decoder(reader.read, reader.make, size).decode(json.loads(text))
+        return StructureDecoder(reader.read, reader.make, size).decode(json.loads(text))
 
 
 def _given_rank(name: str, rank: int | None, alias: int | None) -> int | None:

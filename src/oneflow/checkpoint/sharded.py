@@ -46,7 +46,7 @@ from oneflow.checkpoint.shard_assignment import (
     ShardToSave,
     assign_shards,
 )
-from oneflow.checkpoint.structure import Decoder
+from oneflow.checkpoint.structure import StructureDecoder
 from oneflow.checkpoint.tensor_reader import TensorReader
 from oneflow.runtime.eager import read_array
 from oneflow.runtime.shards import local_shard
@@ -212,7 +212,7 @@ def load(root: Path, restore_location: RestoreLocation) -> Any:
     size = sum(manifest.files.values())
     reader = TensorReader(file_handle, restore_location, size)
     with load_errors(root, f"its `{MANIFEST}` is damaged"):
-        return Decoder(reader.read, reader.make, size).decode(manifest.structure)
+        return StructureDecoder(reader.read, reader.make, size).decode(manifest.structure)
 
 
 class _Folder:

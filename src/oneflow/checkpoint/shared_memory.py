@@ -23,7 +23,7 @@ _MAX_NUMBER = 2**48
 _MAX_DIMS = 64
 
 
-class Layout(NamedTuple):
+class MemoryLayout(NamedTuple):
     """The place of a tensor's elements in a memory, in elements.
 
     Attributes:
@@ -65,7 +65,7 @@ class Layout(NamedTuple):
         return as_part(Tensor.__new__(Tensor), memory, views_to(part, unwrap(memory)))
 
 
-def checked_layout(data: Any, memory: Tensor, budget: Budget) -> Layout:
+def checked_layout(data: Any, memory: Tensor, budget: Budget) -> MemoryLayout:
     """The layout that a file describes of a part of `memory`.
 
     Raises:
@@ -77,7 +77,7 @@ def checked_layout(data: Any, memory: Tensor, budget: Budget) -> Layout:
         raise ValueError(f"{data!r} describes no part of a tensor")
     if any(type(number) is not int or not 0 <= number < _MAX_NUMBER for number in numbers):
         raise ValueError(f"{data!r} has numbers that are no sizes, strides and offset")
-    layout = Layout(tuple(shape), tuple(strides), offset, is_conjugate)
+    layout = MemoryLayout(tuple(shape), tuple(strides), offset, is_conjugate)
     if not layout.numel or layout.end > memory.numel():
         raise ValueError(
             f"a part of shape {layout.shape} with strides {layout.strides} from {offset} on "
@@ -89,7 +89,7 @@ def checked_layout(data: Any, memory: Tensor, budget: Budget) -> Layout:
     return layout
 
 
-class Member(NamedTuple):
+class SharedTensor(NamedTuple):
     """A tensor in a memory that others may share.
 
     Attributes:
@@ -104,7 +104,7 @@ class Member(NamedTuple):
 
 
 # Names with their layouts, in the order of positions.
-_Group = list[tuple[str, Layout]]
+_Group = list[tuple[str, MemoryLayout]]
 
 
 class _Overlap(NamedTuple):
@@ -117,13 +117,13 @@ class _Overlap(NamedTuple):
         end: the position behind the last one.
     """
 
-    layouts: dict[str, Layout]
-    members: dict[str, list[Member]]
+    layouts: dict[str, MemoryLayout]
+    members: dict[str, list[SharedTensor]]
     start: int
     end: int
 
     @property
-    def first(self) -> Member:
+    def first(self) -> SharedTensor:
         """The tensor that was found first."""
         return self.members[next(iter(self.layouts))][0]
 
@@ -136,7 +136,7 @@ class _Overlap(NamedTuple):
         """The name of the tensor that is all of the memory, row by row."""
         return next((name for name in self.layouts if self._is_full(self.layouts[name])), None)
 
-    def _is_full(self, layout: Layout) -> bool:
+    def _is_full(self, layout: MemoryLayout) -> bool:
         is_plain = not layout.is_conjugate and is_row_major(layout.shape, layout.strides)
         return is_plain and layout.numel == self.end - self.start
 
@@ -149,7 +149,7 @@ class _Overlap(NamedTuple):
 
 
 def join_overlapping(
-    members: list[Member], tensors: dict[str, Any], add: Callable[[Tensor, str], str]
+    members: list[SharedTensor], tensors: dict[str, Any], add: Callable[[Tensor, str], str]
 ) -> None:
     """Let tensors that have elements in common be parts of one that holds them all.
 
@@ -158,7 +158,7 @@ def join_overlapping(
         tensors: by name, what the file will hold.
         add: enters another tensor there, and returns its name.
     """
-    by_storage: dict[int, dict[str, list[Member]]] = {}
+    by_storage: dict[int, dict[str, list[SharedTensor]]] = {}
     for member in members:
         by_name = by_storage.setdefault(id(member.tensor._family.storage), {})
         by_name.setdefault(member.name, []).append(member)
@@ -191,16 +191,16 @@ def _join(overlap: _Overlap, tensors: dict[str, Any], add: Callable[[Tensor, str
             member.description.update(part=memory_name, layout=layout, **place)
 
 
-def _overlapping_groups(members: dict[str, list[Member]]) -> Iterator[_Overlap]:
+def _overlapping_groups(members: dict[str, list[SharedTensor]]) -> Iterator[_Overlap]:
     """The tensors of one storage, as far as they have elements in common."""
-    layouts: dict[str, Layout] = {}
+    layouts: dict[str, MemoryLayout] = {}
     for name, (member, *_) in members.items():
         tensor = member.tensor
         if tensor.numel() and not has_negated_elements(tensor):
             shape, strides, offset, is_conjugate, dtype = part_of(tensor)
             # PyTorch does not save numbers that tensors of several types share.
             if dtype is tensor._family.storage.value.spec.dtype:
-                layouts[name] = Layout(shape, strides, offset, is_conjugate)
+                layouts[name] = MemoryLayout(shape, strides, offset, is_conjugate)
     order = {name: index for index, name in enumerate(layouts)}
     for group in _groups(layouts):
         if _has_common(group):
@@ -209,7 +209,7 @@ def _overlapping_groups(members: dict[str, list[Member]]) -> Iterator[_Overlap]:
             yield _Overlap(overlapping, members, group[0][1].offset, end)
 
 
-def _groups(layouts: dict[str, Layout]) -> Iterator[_Group]:
+def _groups(layouts: dict[str, MemoryLayout]) -> Iterator[_Group]:
     """The layouts whose ranges of positions overlap."""
     group: _Group = []
     end = 0

@@ -15,8 +15,8 @@ from oneflow.base.placement import DeviceOrSharding, Placement, Sharding
 from oneflow.base.spec import spec_of
 from oneflow.checkpoint.collective_io import broadcast_bytes, gather_to_rank, runs_rank
 from oneflow.checkpoint.map_location import Location, make_restore_location
-from oneflow.checkpoint.shared_memory import Layout
-from oneflow.checkpoint.structure import Decoder, Encoder
+from oneflow.checkpoint.shared_memory import MemoryLayout
+from oneflow.checkpoint.structure import StructureDecoder, StructureEncoder
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
 from oneflow.runtime.shards import make_global_array
@@ -83,14 +83,14 @@ def load_from_rank(
 
     received = _Received(rank, lambda: load_object(load_to))
 
-    def make(name: str, saved: DeviceOrSharding, layout: Layout | None) -> Tensor:
+    def make(name: str, saved: DeviceOrSharding, layout: MemoryLayout | None) -> Tensor:
         device = restore_location(saved)
         if isinstance(device, Device):
             source = Placement(device.type, [rank])
             device = Sharding(source, source.broadcast)
         return received.tensor(name, device, layout)
 
-    return Decoder(received.array, make, received.size).decode(received.structure)
+    return StructureDecoder(received.array, make, received.size).decode(received.structure)
 
 
 class _Received:
@@ -124,7 +124,7 @@ class _Received:
         )
 
     def _encode(self, obj: Any) -> dict[str, Any]:
-        encoder = Encoder()
+        encoder = StructureEncoder()
         structure = encoder.encode(obj)
         self._tensors = encoder.tensors
         headers = {
@@ -140,7 +140,7 @@ class _Received:
         numbers = np.frombuffer(broadcast_bytes(self._rank, content), dtype_named(kind).numpy)
         return numbers.reshape(shape)
 
-    def tensor(self, name: str, sharding: Sharding, layout: Layout | None) -> Tensor:
+    def tensor(self, name: str, sharding: Sharding, layout: MemoryLayout | None) -> Tensor:
         """A tensor of the object, or of a layout in it, as a global one."""
         kind, shape = self._headers[name]
         shape = shape if layout is None else layout.shape
@@ -152,6 +152,6 @@ class _Received:
             value = move_global(value, target)
         return wrap(value)
 
-    def _numbers(self, name: str, layout: Layout | None) -> np.ndarray:
+    def _numbers(self, name: str, layout: MemoryLayout | None) -> np.ndarray:
         array = _host_array(self._tensors[name])
         return array if layout is None else layout.array(array)

@@ -25,7 +25,12 @@ from oneflow.base.shape import Size
 from oneflow.checkpoint import code_names, pickled_objects
 from oneflow.checkpoint.numpy_pickle import Budget, text_array
 from oneflow.checkpoint.plain_objects import KIND_NAMED, KIND_OF_TYPE
-from oneflow.checkpoint.shared_memory import Layout, Member, checked_layout, join_overlapping
+from oneflow.checkpoint.shared_memory import (
+    MemoryLayout,
+    SharedTensor,
+    checked_layout,
+    join_overlapping,
+)
 from oneflow.functional.creation.factory_functions import empty
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
@@ -34,13 +39,13 @@ from oneflow.tensor.copied_memory import as_part
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
-MakeTensor = Callable[[str, DeviceOrSharding, Layout | None], Tensor]
+MakeTensor = Callable[[str, DeviceOrSharding, MemoryLayout | None], Tensor]
 _ARRAY_KINDS, _TEXT_KINDS = "biufc", "US"
 # Sequences that are texts: their elements are no objects of their own.
 _STRING_TYPES = (str, bytes, bytearray, memoryview, UserString)
 
 
-class Encoder:
+class StructureEncoder:
     """Turns an object into JSON data and named tensors.
 
     Args:
@@ -59,7 +64,7 @@ class Encoder:
         self._pickled: dict[int, tuple[int, Any]] = {}
         # The tensors on the device `meta`, with their numbers, by their memory.
         self._meta: dict[Any, tuple[int, Tensor]] = {}
-        self._members: list[Member] = []
+        self._members: list[SharedTensor] = []
         self._modules: dict[int, int] = {}
         self._open: set[int] = set()
 
@@ -179,7 +184,7 @@ class Encoder:
             name = self._names[memory] = self._add(tensor, path)
         encoded: dict[str, Any] = {"tensor": name, **self._place(tensor), **_kind_of(tensor)}
         if shared is not None and value.spec.sbp is None:
-            self._members.append(Member(name, tensor, encoded))
+            self._members.append(SharedTensor(name, tensor, encoded))
         return encoded
 
     def _without_values(self, tensor: Tensor) -> dict[str, Any]:
@@ -293,7 +298,7 @@ _CONTAINER_KINDS: dict[type, str] = {
 }
 
 
-class Decoder:
+class StructureDecoder:
     """Turns JSON data back into an object.
 
     Args:
@@ -316,7 +321,7 @@ class Decoder:
         """The object that `data` describes.
 
         Raises:
-            ValueError: `data` is not what `Encoder` writes.
+            ValueError: `data` is not what `StructureEncoder` writes.
         """
         if isinstance(data, list):
             return [self.decode(item) for item in data]

@@ -155,7 +155,7 @@ class _MappedFile(TensorFile):
         return np.frombuffer(content, NARROW_TYPES[kind].numpy).reshape(shape)
 
 
-class _Content(TensorFile):
+class _TensorContent(TensorFile):
     """The content of a file."""
 
     def __init__(self, label: Any, views: dict[str, Any], metadata: Mapping[str, str]) -> None:
@@ -194,7 +194,7 @@ def open_bytes(content: bytes, label: str = "the data") -> TensorFile:
         views = dict(safetensors.deserialize(content))
         length = int.from_bytes(content[:8], "little")
         metadata = json.loads(content[8 : 8 + length]).get("__metadata__", {})
-        return _Content(label, views, metadata)
+        return _TensorContent(label, views, metadata)
 
 
 def read_content(file: BinaryIO, head: bytes) -> bytes:

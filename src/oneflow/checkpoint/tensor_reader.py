@@ -12,7 +12,7 @@ from oneflow.base.placement import DeviceOrSharding
 from oneflow.base.spec import spec_of
 from oneflow.checkpoint.map_location import RestoreLocation
 from oneflow.checkpoint.progress import progress_bar
-from oneflow.checkpoint.shared_memory import Layout
+from oneflow.checkpoint.shared_memory import MemoryLayout
 from oneflow.runtime.lazy_array import LazyArray
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import fit_sharding
@@ -63,7 +63,9 @@ class TensorReader:
         self._note(name)
         return array
 
-    def make(self, name: str, saved: DeviceOrSharding, layout: Layout | None = None) -> Tensor:
+    def make(
+        self, name: str, saved: DeviceOrSharding, layout: MemoryLayout | None = None
+    ) -> Tensor:
         """The tensor called `name`, which was saved from `saved`; or that of a layout in it."""
         device = self._restore_location(saved)
         if isinstance(device, Device):
@@ -74,7 +76,7 @@ class TensorReader:
         spec = spec_of(shape, from_numpy_dtype(dtype), sharding.placement, sharding.sbp)
         return wrap(LazyArray(spec, _Parts(self, name, layout)).value())
 
-    def numbers(self, name: str, layout: Layout | None) -> np.ndarray:
+    def numbers(self, name: str, layout: MemoryLayout | None) -> np.ndarray:
         """An array with all of its values, or those of a layout in it."""
         array = self.read(name)
         return array if layout is None else layout.array(array)
@@ -99,7 +101,7 @@ class TensorReader:
 class _Parts:
     """The numbers of one tensor, for whoever needs a part of them."""
 
-    def __init__(self, reader: TensorReader, name: str, layout: Layout | None) -> None:
+    def __init__(self, reader: TensorReader, name: str, layout: MemoryLayout | None) -> None:
         self._reader, self._name, self._layout = reader, name, layout
 
     def __getitem__(self, slices: Any) -> np.ndarray:

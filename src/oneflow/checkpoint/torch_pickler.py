@@ -108,7 +108,7 @@ class SavedStorage:
         return array.reshape(-1).view(np.uint8).data
 
 
-class _Reference(NamedTuple):
+class _StorageReference(NamedTuple):
     """A persistent object: it stands in a pickle for a memory outside of it."""
 
     saved: SavedStorage
@@ -212,7 +212,7 @@ class _TorchNames:
 
     def persistent_id(self, obj: Any) -> Any:
         """Return the description of a storage; None for other objects."""
-        if type(obj) is _Reference:
+        if type(obj) is _StorageReference:
             return _persistent_id(obj, self.is_legacy)
         if isinstance(obj, TypedStorage | UntypedStorage):
             return _persistent_id(_of_storage(obj, self), self.is_legacy)
@@ -300,7 +300,7 @@ def _write_name(pickler: Any, obj: Any, module: str, name: str) -> None:
     pickler.memoize(obj)
 
 
-def _persistent_id(reference: _Reference, is_legacy: bool) -> tuple[Any, ...]:
+def _persistent_id(reference: _StorageReference, is_legacy: bool) -> tuple[Any, ...]:
     saved, kind, numel = reference
     place = "storage", kind, saved.key, _location(saved.device), numel
     # Old files say which part of another memory it is: none.
@@ -312,12 +312,12 @@ def _location(device: Device) -> str:
     return device.type if device.type == "cpu" else f"{device.type}:{max(device.number, 0)}"
 
 
-def _of_storage(storage: TypedStorage | UntypedStorage, pickler: _TorchNames) -> _Reference:
+def _of_storage(storage: TypedStorage | UntypedStorage, pickler: _TorchNames) -> _StorageReference:
     saved = pickler.storages.of_storage(storage)
     # Old files have no memory without a type of elements.
     if isinstance(storage, UntypedStorage) and not pickler.is_legacy:
-        return _Reference(saved, _BYTES, saved.nbytes)
-    return _Reference(saved, _storage_name(storage.dtype), saved.numel)
+        return _StorageReference(saved, _BYTES, saved.nbytes)
+    return _StorageReference(saved, _storage_name(storage.dtype), saved.numel)
 
 
 def _storage_name(dtype: DType) -> TorchName:
@@ -391,7 +391,7 @@ class _DispatchTable:
                 "`_use_new_zipfile_serialization=False`, or convert the tensor"
             )
         kind = _BYTES if is_of_bytes else _storage_name(dtype)
-        reference = _Reference(saved, kind, saved.nbytes if is_of_bytes else saved.numel)
+        reference = _StorageReference(saved, kind, saved.nbytes if is_of_bytes else saved.numel)
         place = reference, int(offset), tuple(shape), tuple(strides), requires_grad, OrderedDict()
         marks = ({"conj": True},) if is_conjugate else ()
         if is_of_bytes:

@@ -164,10 +164,10 @@ def unless(
             for place, result in enumerate(results)
         ]
     closed = jax.make_jaxpr(function)(*operands)
-    return _Choice(failed).run(closed, operands, old_values)
+    return _GuardedEvaluator(failed).run(closed, operands, old_values)
 
 
-class _Choice:
+class _GuardedEvaluator:
     """Evaluates jaxprs, some of whose values are chosen the moment they are there."""
 
     def __init__(self, failed: jax.Array) -> None:

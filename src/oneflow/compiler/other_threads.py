@@ -45,7 +45,7 @@ class _Devices(set[Device]):
                 _results.append(small_program((xla_device(device),))())
 
 
-class _Thread(threading.local):
+class _ThreadDevices(threading.local):
     """The devices of this thread.
 
     Attributes:
@@ -57,7 +57,7 @@ class _Thread(threading.local):
 
 
 # Whoever starts a program on one device adds it to `devices`.
-THREAD = _Thread()
+THREAD = _ThreadDevices()
 
 
 def last_results() -> list[Any]:

@@ -235,7 +235,7 @@ class functional_datapipe:
         ...     def __init__(self, source):
         ...         self.source = source
         ...     def __iter__(self):
-        ...         return (2 * each for each in self.source)
+        ...         return (2 * sample for sample in self.source)
         >>> class Count(IterDataPipe):
         ...     def __iter__(self):
         ...         return iter(range(3))

@@ -29,7 +29,7 @@ from oneflow.data.position import (
     states,
 )
 from oneflow.data.sampler import BatchSampler, RandomSampler, SequentialSampler
-from oneflow.data.worker import Failure, Finished, Setup, Task
+from oneflow.data.worker import Finished, Setup, Task, WorkerFailure
 from oneflow.random.generator import Generator, draw
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array, wrap_numpy
@@ -393,7 +393,7 @@ class _Problem:
     """A batch that a worker failed to fetch."""
 
     worker: int
-    failure: Failure
+    failure: WorkerFailure
 
     def exception(self) -> Exception:
         return self.failure.exception(f"DataLoader worker process {self.worker}")
@@ -455,7 +455,7 @@ class _InWorkers:
                     self._turns.remove(number)
                 continue
             self._order()
-            return _Problem(number, answer) if isinstance(answer, Failure) else answer
+            return _Problem(number, answer) if isinstance(answer, WorkerFailure) else answer
         raise StopIteration
 
     def end(self) -> None:

@@ -113,7 +113,7 @@ class WorkerPool:
         self._processes.append(process)
         self._writers.append(messages.Writer(parent_end))
 
-    def _unpacked(self, packed: sending.Packed) -> worker.Failure | None:
+    def _unpacked(self, packed: sending.WorkerMessage) -> worker.WorkerFailure | None:
         """Send all workers what they need, and return what went wrong when it was unpacked."""
         with packed.message.in_one_file():
             for writer in self._writers:
@@ -121,7 +121,7 @@ class WorkerPool:
             errors = [self._first_answer(number) for number in range(len(self._processes))]
         return next(filter(None, errors), None)
 
-    def _first_answer(self, number: int) -> worker.Failure | None:
+    def _first_answer(self, number: int) -> worker.WorkerFailure | None:
         try:
             return self.recv(number, no_timeout=True)
         except RuntimeError as error:

@@ -29,7 +29,7 @@ _PROTOCOL_METHODS = ("__getstate__", "__setstate__", "__reduce__", "__reduce_ex_
 
 
 @dataclass(frozen=True)
-class Packed:
+class WorkerMessage:
     """The message that a worker process gets at its start.
 
     Attributes:
@@ -52,7 +52,7 @@ class Packed:
         return attribute
 
 
-def pack(content: Any, failed: set[type]) -> Packed:
+def pack(content: Any, failed: set[type]) -> WorkerMessage:
     """Pickle something for worker processes.
 
     Args:
@@ -85,7 +85,7 @@ def pack(content: Any, failed: set[type]) -> Packed:
     return replace(packed, imports_script=_uses_script(packed) and _script_has_guard())
 
 
-def _uses_script(packed: Packed) -> bool:
+def _uses_script(packed: WorkerMessage) -> bool:
     return b"__main__" in packed.message.parts[0].tobytes()
 
 
@@ -101,7 +101,7 @@ class _PlainPickler(pickle.Pickler):
     dispatch_table = copyreg.dispatch_table
 
 
-def _pickle(kind: Any, content: Any, failed: set[type]) -> Packed:
+def _pickle(kind: Any, content: Any, failed: set[type]) -> WorkerMessage:
     """Return three pickles that share objects, for `unpack`."""
     stream, buffers = io.BytesIO(), []
     reduce_by_type: dict[type, Any] = dict.fromkeys(failed, _reduce_by_attributes)
@@ -114,7 +114,7 @@ def _pickle(kind: Any, content: Any, failed: set[type]) -> Packed:
     pickler.dump(content)
     pickler.dump(getattr(pickler, "script_names", {}))
     message = Message([stream.getbuffer(), *(buffer.raw() for buffer in buffers)])
-    return Packed(message, classes=getattr(pickler, "classes", {}))
+    return WorkerMessage(message, classes=getattr(pickler, "classes", {}))
 
 
 def unpack(parts: Sequence[memoryview]) -> Any:

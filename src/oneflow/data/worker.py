@@ -105,14 +105,14 @@ class Finished:
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of a task: a batch, `Finished` or a `Failure`; and the epoch it belongs to."""
+    """The result of a task (a batch, `Finished` or a `WorkerFailure`) and its epoch."""
 
     epoch: int
     content: Any
 
 
 @dataclass(frozen=True)
-class Failure:
+class WorkerFailure:
     """An exception in the worker: its class if it can be sent, and its traceback as text.
 
     Attributes:
@@ -142,7 +142,7 @@ class Failure:
 
 
 # PyTorch's and OneFlow's name: programs ask whether a batch is one, which none is.
-ExceptionWrapper = Failure
+ExceptionWrapper = WorkerFailure
 
 
 class PlainRepr(str):
@@ -154,7 +154,7 @@ class PlainRepr(str):
         return str(self)
 
 
-def failure(error: BaseException) -> Failure:
+def failure(error: BaseException) -> WorkerFailure:
     """Return the description of an exception that the parent gets."""
     kind = None
     with contextlib.suppress(Exception):
@@ -162,7 +162,7 @@ def failure(error: BaseException) -> Failure:
     classes = sending.failing_classes(error)
     names = tuple((cls.__module__, cls.__qualname__) for cls in classes)
     trace = "".join(traceback.format_exception(error))
-    return Failure(kind, type(error).__name__, trace, names)
+    return WorkerFailure(kind, type(error).__name__, trace, names)
 
 
 def work_in_copy(
@@ -188,7 +188,7 @@ def work(connection: Connection, number: int, environment: dict[str, str]) -> No
     """Run a worker process; this is its main function.
 
     It gets its `Setup`, packed, as the first message; and once more, packed otherwise, as long as
-    it answers with a `Failure` to unpack it.
+    it answers with a `WorkerFailure` to unpack it.
 
     Args:
         connection: to the parent.
@@ -238,7 +238,7 @@ class _Worker:
         setup.fetcher.send_batches()
         self._epoch = Epoch(0, (0, 0))
         self._initialised = False
-        self._broken: Failure | None = None
+        self._broken: WorkerFailure | None = None
 
     def run(self) -> None:
         """Answer one request after the other."""
@@ -254,7 +254,7 @@ class _Worker:
     def _answer(self, content: Any) -> None:
         answer = Answer(self._epoch.number, content)
         message = _attempt(lambda: messages.Message.share(answer))
-        if isinstance(message, Failure):
+        if isinstance(message, WorkerFailure):
             # The batch cannot be pickled.
             message = messages.Message.share(Answer(self._epoch.number, message))
         message.send(self._connection)

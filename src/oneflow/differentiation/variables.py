@@ -27,7 +27,7 @@ def _ignore(owner: Any, gradient: Value) -> None:
     """Keep no gradient: nobody sees it."""
 
 
-class Variable(AccumulateGrad):
+class ArgumentNode(AccumulateGrad):
     """The node of an argument of a function while derivatives by that argument are computed.
 
     For the function it is a leaf. What it gets in a later pass goes on to what the argument was
@@ -71,7 +71,7 @@ def has_leaf(root: Node, dead: set[Node]) -> bool:
     seen, stack = {root}, [root]
     while stack:
         node = stack.pop()
-        if node.open if isinstance(node, Variable) else not node.edges:
+        if node.open if isinstance(node, ArgumentNode) else not node.edges:
             return True
         for parent, _ in node.edges:
             if parent not in seen and parent not in dead:

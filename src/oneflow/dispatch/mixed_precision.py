@@ -14,7 +14,7 @@ from oneflow.primitives.traits import Precision
 from oneflow.program.value import Value
 
 
-class MixedPrecision:
+class OperandCast:
     """The function that casts operands.
 
     Args:
@@ -52,6 +52,6 @@ def _cast(operand: Any, target: DType, from_full: bool) -> Any:
 def casting_targets() -> dict[str, DType]:
     """Half precision by device type where this thread's mixed precision is on."""
     targets = [
-        function.targets for function in CASTS.functions if isinstance(function, MixedPrecision)
+        function.targets for function in CASTS.functions if isinstance(function, OperandCast)
     ]
     return targets[0] if targets else {}

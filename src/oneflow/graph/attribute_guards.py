@@ -23,7 +23,7 @@ class AttributeGuards:
     def __init__(self, attributes: Iterable[Attribute], dicts: Iterable[dict[Any, Any]]) -> None:
         attributes, dicts = list(attributes), list(dicts)
         has_version = [isinstance(owner, VersionDict) for owner, _, _ in attributes]
-        self._counted = _Content(
+        self._counted = _DictContent(
             [
                 attribute
                 for attribute, counts in zip(attributes, has_version, strict=True)
@@ -31,7 +31,7 @@ class AttributeGuards:
             ],
             [members for members in dicts if isinstance(members, VersionDict)],
         )
-        self._others = _Content(
+        self._others = _DictContent(
             [
                 attribute
                 for attribute, counts in zip(attributes, has_version, strict=True)
@@ -57,7 +57,7 @@ class AttributeGuards:
         return True
 
 
-class _Content:
+class _DictContent:
     """The earlier content of some dicts."""
 
     def __init__(self, attributes: list[Attribute], dicts: list[dict[Any, Any]]) -> None:

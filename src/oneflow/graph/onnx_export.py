@@ -32,7 +32,7 @@ def export(model: Any = None, *args: Any, **kwargs: Any) -> Any:
     Example:
         >>> import oneflow as flow
         >>> proto = flow.onnx.export(flow.nn.Linear(3, 4), flow.randn(2, 3))
-        >>> [each.name for each in proto.graph.input]
+        >>> [value.name for value in proto.graph.input]
         ['input']
     """
     model = kwargs.pop("job_func", model)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from oneflow.interpreter.flat_jaxpr import Equation, equations_of
+from oneflow.interpreter.flat_jaxpr import FlatEquation, equations_of
 from oneflow.interpreter.rules import dtype_of, is_float, shape_of
 from oneflow.primitives.jax_primitives import SCATTER_REDUCTIONS, VIEWS
 from oneflow.primitives.trace import Trace
@@ -105,7 +105,7 @@ class Seconds(NamedTuple):
     product: float
 
 
-def estimate(eqns: Sequence[Equation]) -> Seconds:
+def estimate(eqns: Sequence[FlatEquation]) -> Seconds:
     """Seconds that NumPy takes for equations."""
     calls = elements = product = 0.0
     num_eqns = len(eqns)
@@ -132,7 +132,7 @@ def joined(parts: Sequence[Seconds]) -> Seconds:
     return Seconds(sum(calls), sum(elements), sum(num_eqns), max(products))
 
 
-def _body_seconds(equation: Equation) -> list[Seconds]:
+def _body_seconds(equation: FlatEquation) -> list[Seconds]:
     """Estimates of the jaxprs inside a loop or branch, each run once."""
     parameters: list[Any] = []
     for value in equation.params.values():
@@ -142,7 +142,7 @@ def _body_seconds(equation: Equation) -> list[Seconds]:
     ]
 
 
-def _element_seconds(equation: Equation) -> float:
+def _element_seconds(equation: FlatEquation) -> float:
     name = equation.primitive.name
     shapes = [shape_of(atom) for atom in (*equation.invars, *equation.outvars)]
     if name == "dot_general":
@@ -162,7 +162,7 @@ def _element_seconds(equation: Equation) -> float:
     return 1e-9 * _NS_PER_ELEMENT.get(name, _OTHERS) * size
 
 
-def _product_seconds(equation: Equation) -> float:
+def _product_seconds(equation: FlatEquation) -> float:
     """Seconds of each of the products that an equation consists of; 0 if there are none."""
     if equation.primitive.name == "dot_general":
         _, (batch, _) = equation.params["dimension_numbers"]
@@ -174,7 +174,7 @@ def _product_seconds(equation: Equation) -> float:
     return _flops(equation) / max(count, 1) / _product_rate(equation)
 
 
-def _flops(equation: Equation) -> int:
+def _flops(equation: FlatEquation) -> int:
     """Floating point operations of products or a convolution."""
     x, y, result = [shape_of(atom) for atom in (*equation.invars, *equation.outvars)]
     if equation.primitive.name == "dot_general":
@@ -186,6 +186,6 @@ def _flops(equation: Equation) -> int:
     return 2 * math.prod(result) * kernel // math.prod(equation.params["lhs_dilation"])
 
 
-def _product_rate(equation: Equation) -> float:
+def _product_rate(equation: FlatEquation) -> float:
     dtype = dtype_of(equation.outvars[0])
     return _PRODUCTS if is_float(dtype) or dtype.kind == "c" else _INTEGER_PRODUCTS

@@ -17,7 +17,7 @@ from oneflow.primitives.trace import Trace, linear_solver
 _HIGHER_ORDER = frozenset(("scan", "while", "cond", "reduce_window"))
 
 
-class Equation(NamedTuple):
+class FlatEquation(NamedTuple):
     """An equation of JAX's with places for its values: what rules take.
 
     Attributes:
@@ -68,13 +68,13 @@ class FlatJaxpr:
         self._slots: list[Any] = [None] * count
         self._literals: dict[tuple, int] = {}
         self._types: dict[ArrayType, ArrayType] = {}
-        self.equations: list[Equation] = []
+        self.equations: list[FlatEquation] = []
         self.outputs = self._inline(jaxpr, consts, list(range(count)))
         self.start = self._slots[count:]
         self._drop_unused(count)
         del self._slots, self._literals
 
-    def at(self, sizes: Sequence[int]) -> list[Equation]:
+    def at(self, sizes: Sequence[int]) -> list[FlatEquation]:
         """The equations, with numbers in place of symbolic sizes."""
         types = {
             id(array_type): (shape_at(array_type[0], sizes), array_type[1])
@@ -115,7 +115,7 @@ class FlatJaxpr:
             raise UnsupportedEquation(f"`{name}` of JAX has no rule")
         targets = [self._add_slot(None) for _ in equation.outvars]
         self.equations.append(
-            Equation(
+            FlatEquation(
                 equation.primitive,
                 params,
                 [self._type(atom) for atom in equation.invars],
@@ -182,7 +182,7 @@ def flat_jaxpr_of(trace: Trace) -> FlatJaxpr:
     return flat
 
 
-def equations_of(trace: Trace) -> list[Equation]:
+def equations_of(trace: Trace) -> list[FlatEquation]:
     """The equations of a trace, flat and in numbers."""
     return flat_jaxpr_of(trace).at(trace.sizes)
 

@@ -31,7 +31,7 @@ from oneflow.mock_torch.foreign_classes import watch_class_statements
 from oneflow.mock_torch.modules import MODULE_IN_PLACE
 from oneflow.mock_torch.paths import ALIASES
 from oneflow.mock_torch.pickle_paths import pickle_by_path, pickle_names
-from oneflow.mock_torch.placeholder import Placeholder, is_lookup_by_name, placeholder_for
+from oneflow.mock_torch.placeholder import PlaceholderModule, is_lookup_by_name, placeholder_for
 from oneflow.mock_torch.positional_order import order_functions
 from oneflow.mock_torch.pytorch import version
 from oneflow.tensor.subclasses import overridable
@@ -131,7 +131,7 @@ class ModuleWrapper(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         # A function keeps its name when the module that PyTorch defines it in is imported.
         is_same = isinstance(value, ModuleWrapper) and callable(vars(self).get(name))
-        if not (is_same or isinstance(value, Placeholder)):
+        if not (is_same or isinstance(value, PlaceholderModule)):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
@@ -165,7 +165,7 @@ def _is_pytorch(is_mock: bool) -> Callable[[Any], bool]:
     return test
 
 
-class Setting(NamedTuple):
+class ImportState(NamedTuple):
     """The meaning of ``import torch`` in a process.
 
     Attributes:
@@ -268,12 +268,12 @@ class OneflowImporter(MetaPathFinder, Loader):
                 return spec
         return None
 
-    def setting(self) -> Setting:
+    def setting(self) -> ImportState:
         """Return what another process takes over."""
         users, packages = frozenset(self._users), frozenset(self._packages)
-        return Setting(self.enabled, users, packages, self.lazy, self.verbose)
+        return ImportState(self.enabled, users, packages, self.lazy, self.verbose)
 
-    def take_over(self, setting: Setting) -> None:
+    def take_over(self, setting: ImportState) -> None:
         """Take over the meaning of ``import torch`` from another process."""
         self._users |= setting.users
         self.exchange(setting.packages)
@@ -286,7 +286,9 @@ class OneflowImporter(MetaPathFinder, Loader):
         self.verbose = self.verbose if verbose is None else verbose
         if not self.lazy:
             for modules in (sys.modules, self._others):
-                for name in [n for n, module in modules.items() if isinstance(module, Placeholder)]:
+                for name in [
+                    n for n, module in modules.items() if isinstance(module, PlaceholderModule)
+                ]:
                     del modules[name]
 
     def find_distributions(self, context: Any = None) -> Iterator[Distribution]:
@@ -467,7 +469,7 @@ def module_in_place(name: str) -> ModuleType:
     if IMPORTER.enabled:
         module = importlib.import_module(name)
         # Another thread may disable it meanwhile.
-        if isinstance(module, ModuleWrapper | Placeholder):
+        if isinstance(module, ModuleWrapper | PlaceholderModule):
             return module
     return IMPORTER.import_wrapper(name)
 
@@ -477,7 +479,7 @@ IMPORTER = OneflowImporter()
 sys.meta_path.insert(0, IMPORTER)
 
 
-def _take_over(setting: Setting) -> None:
+def _take_over(setting: ImportState) -> None:
     IMPORTER.take_over(setting)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 _NAME_OPS = frozenset({"LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM", "IMPORT_NAME"})
 
 
-class Placeholder(ModuleType):
+class PlaceholderModule(ModuleType):
     """A placeholder for a missing name; its attributes and results are placeholders, too.
 
     It is false, nothing is an object of it, and a class derived from it is derived from nothing.
@@ -30,20 +30,20 @@ class Placeholder(ModuleType):
         super().__init__(name)
         self._verbose = verbose
 
-    def _part(self, suffix: str) -> Placeholder:
+    def _part(self, suffix: str) -> PlaceholderModule:
         return placeholder_for(self.__name__ + suffix, self._verbose)
 
-    def __getattr__(self, name: str) -> Placeholder:
+    def __getattr__(self, name: str) -> PlaceholderModule:
         if name.startswith("__"):
             raise AttributeError(f"a placeholder has no `{name}`")
         return self._part(f".{name}")
 
-    def __getitem__(self, key: Any) -> Placeholder:
+    def __getitem__(self, key: Any) -> PlaceholderModule:
         if isinstance(key, int):
             raise IndexError(f"<{self.__name__}> is empty: it is a placeholder")
         return self._part(f"[{key!r}]")
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Placeholder:
+    def __call__(self, *args: Any, **kwargs: Any) -> PlaceholderModule:
         """Return what stands for the result."""
         return self._part("()")
 
@@ -63,11 +63,11 @@ class Placeholder(ModuleType):
         return f"<placeholder for {self.__name__}>"
 
 
-def placeholder_for(name: str, verbose: bool) -> Placeholder:
+def placeholder_for(name: str, verbose: bool) -> PlaceholderModule:
     """Return what stands for a missing name, and print that if it should be."""
     if verbose:
         sys.stdout.write(f"{name} is not implemented, a placeholder stands for it\n")
-    return Placeholder(name, verbose)
+    return PlaceholderModule(name, verbose)
 
 
 def is_lookup_by_name(frame: FrameType) -> bool:

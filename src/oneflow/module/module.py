@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
-from oneflow.base.change_count import CHANGES, Registry
+from oneflow.base.change_count import CHANGES, MemberDict
 from oneflow.base.keywords import KeywordSuggestion
 from oneflow.base.traceback import hide_internal_frames
 from oneflow.module.buffer import Buffer
@@ -66,7 +66,7 @@ class Module(HooksMixin, ConversionMixin, PyTorchStateMixin, KeywordSuggestion):
         members = self.__dict__
         members["training"] = True
         for name in STORES:
-            members[name] = Registry()
+            members[name] = MemberDict()
         members["_non_persistent_buffers_set"] = set()
         self._make_hooks()
 

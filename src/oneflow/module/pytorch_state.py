@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from oneflow.base.change_count import Registry
+from oneflow.base.change_count import MemberDict
 from oneflow.module.hooks import CALL_KINDS, KINDS, Hooks, KeywordHook, hooks_in_place_of
 
 # The dicts in which a module registers its members.
@@ -61,7 +61,7 @@ def state_from_pytorch(state: Mapping[str, Any]) -> dict[str, Any]:
     """
     names = {name for options in _OPTIONS.values() for name in options.values()}
     result = {name: value for name, value in state.items() if name not in names | {_IS_FULL}}
-    result.update((store, Registry(state[store])) for store in STORES if store in state)
+    result.update((store, MemberDict(state[store])) for store in STORES if store in state)
     for kind in KINDS:
         hooks = state.get(kind, {})
         if isinstance(hooks, Hooks):

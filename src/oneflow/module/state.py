@@ -23,7 +23,7 @@ def no_member(module: Any, name: str, registry: str) -> AttributeError:
     return AttributeError(f"{type(module).__name__} has no attribute `{name}`{hint}")
 
 
-class Stateful(Protocol):
+class StatefulModule(Protocol):
     """Protocol: the members of a module that saving and loading need."""
 
     _version: int
@@ -64,7 +64,7 @@ class IncompatibleKeys(NamedTuple):
     __str__ = __repr__
 
 
-def collect(module: Stateful, destination: Any, prefix: str, keep_vars: bool) -> Any:
+def collect(module: StatefulModule, destination: Any, prefix: str, keep_vars: bool) -> Any:
     """Put the state of `module` and everything below it into `destination`."""
     if destination is None:
         destination = StateDict()
@@ -87,7 +87,9 @@ def collect(module: Stateful, destination: Any, prefix: str, keep_vars: bool) ->
     return destination
 
 
-def save_module_state(module: Stateful, destination: Any, prefix: str, keep_vars: bool) -> None:
+def save_module_state(
+    module: StatefulModule, destination: Any, prefix: str, keep_vars: bool
+) -> None:
     """Put the parameters and persistent buffers of `module` itself into `destination`."""
     for name, tensor in module_state(module).items():
         destination[prefix + name] = tensor if keep_vars else tensor.detach()
@@ -95,7 +97,7 @@ def save_module_state(module: Stateful, destination: Any, prefix: str, keep_vars
         destination[prefix + EXTRA_STATE] = module.get_extra_state()
 
 
-def module_state(module: Stateful) -> dict[str, Tensor]:
+def module_state(module: StatefulModule) -> dict[str, Tensor]:
     """Parameters and persistent buffers of `module` itself that are not None."""
     hidden = module._non_persistent_buffers_set
     members = {**module._parameters, **module._buffers}
@@ -106,7 +108,7 @@ def module_state(module: Stateful) -> dict[str, Tensor]:
     }
 
 
-def overrides(module: Stateful, method: str) -> bool:
+def overrides(module: StatefulModule, method: str) -> bool:
     """Return True if the class of `module` overrides `method`; the base class's only raises."""
     return not getattr(getattr(type(module), method), "placeholder", False)
 
@@ -138,7 +140,7 @@ class StateDictLoader:
         self.unexpected: list[str] = []
         self.errors: list[str] = []
 
-    def load(self, module: Stateful, state: Mapping[str, Any], prefix: str = "") -> None:
+    def load(self, module: StatefulModule, state: Mapping[str, Any], prefix: str = "") -> None:
         """Load `module` and everything below it."""
         metadata = {} if self.metadata is None else self.metadata.get(prefix[:-1], {})
         if self.assign:
@@ -159,7 +161,7 @@ class StateDictLoader:
                     "new values: change incompatible_keys in place"
                 )
 
-    def finish(self, module: Stateful) -> IncompatibleKeys:
+    def finish(self, module: StatefulModule) -> IncompatibleKeys:
         """Raise what went wrong; returns the names that did not fit."""
         errors = []
         if self.strict:
@@ -180,7 +182,7 @@ class StateDictLoader:
 
 
 def load_module_state(
-    module: Stateful,
+    module: StatefulModule,
     state: Mapping[str, Any],
     prefix: str,
     metadata: Mapping[str, Any],
@@ -213,7 +215,7 @@ def load_module_state(
 
 
 def _unknown_names(
-    module: Stateful, state: Mapping[str, Any], prefix: str, names: set[str]
+    module: StatefulModule, state: Mapping[str, Any], prefix: str, names: set[str]
 ) -> list[str]:
     unknown = []
     for key in state:
@@ -226,7 +228,7 @@ def _unknown_names(
 
 
 def _load_tensor(
-    module: Stateful,
+    module: StatefulModule,
     name: str,
     target: Tensor,
     key: str,

@@ -45,7 +45,7 @@ class LBFGS(Optimizer):
         ...     loss.backward()
         ...     return loss
         >>> loss = optimizer.step(closure)
-        >>> [round(each, 3) for each in w.tolist()]
+        >>> [round(number, 3) for number in w.tolist()]
         [1.0, 2.0]
     """
 

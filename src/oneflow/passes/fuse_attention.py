@@ -71,7 +71,7 @@ def fuse_attention(program: Program, numbers: Mapping[int, Any]) -> Program:
         products = {start: products[start] for start in used}
 
 
-def _fused(program: Program, constants: ConstantValues) -> tuple[Program, list[_Call]]:
+def _fused(program: Program, constants: ConstantValues) -> tuple[Program, list[_AttentionCall]]:
     """A program with the primitive wherever there is a kernel, and its calls."""
     places = (_call(place, constants) for place in AttentionFinder(program, constants))
     calls = [call for call in places if call is not None]
@@ -84,7 +84,7 @@ def _fused(program: Program, constants: ConstantValues) -> tuple[Program, list[_
 
 
 @dataclass(frozen=True, eq=False)
-class _Call:
+class _AttentionCall:
     """A call of the primitive.
 
     Attributes:
@@ -101,12 +101,12 @@ class _Call:
 class _NoKernelError(Exception):
     """No kernel computes the written formula, or devices would share its results in another way."""
 
-    def __init__(self, call: _Call) -> None:
+    def __init__(self, call: _AttentionCall) -> None:
         super().__init__()
         self.call = call
 
 
-def _call(attention: WrittenAttention, constants: ConstantValues) -> _Call | None:
+def _call(attention: WrittenAttention, constants: ConstantValues) -> _AttentionCall | None:
     """The call for a place; None: its masks cannot be one."""
     masks = attention.scores.masks
     # Beside another mask, what is hidden for good has no weight even where nothing else is seen.
@@ -130,7 +130,7 @@ def _call(attention: WrittenAttention, constants: ConstantValues) -> _Call | Non
         "written": True,
         "fill": -math.inf if is_added or not fill_values else fill_values.pop(),
     }
-    return _Call(attention, attributes, masks)
+    return _AttentionCall(attention, attributes, masks)
 
 
 def _are_one(fill_values: set[float], causal: bool, is_added: bool) -> bool:
@@ -153,7 +153,7 @@ def _is_causal(scores: Scores, mask: Mask, constants: ConstantValues) -> bool:
 class _AttentionBuilder(ProgramBuilder):
     """One program whose attention is being replaced."""
 
-    def __init__(self, old: Program, calls: Sequence[_Call]) -> None:
+    def __init__(self, old: Program, calls: Sequence[_AttentionCall]) -> None:
         super().__init__(old)
         self._old_specs = old.spec_table()
         self._replaced = {start for call in calls for start in call.attention.instructions}
@@ -182,7 +182,7 @@ class _AttentionBuilder(ProgramBuilder):
 
     # --- the program
 
-    def _append_forward(self, call: _Call) -> None:
+    def _append_forward(self, call: _AttentionCall) -> None:
         written = call.attention
         product = written.mixture.product
         batch_shape = written.softmax.operation.out_specs[0].shape[:-2]
@@ -205,7 +205,7 @@ class _AttentionBuilder(ProgramBuilder):
         self._saved[product.results.start] = (operands, results)
         self._replace(product.results[0], results[0], scope)
 
-    def _append_backward(self, call: _Call) -> None:
+    def _append_backward(self, call: _AttentionCall) -> None:
         gradients, product = call.attention.gradients, call.attention.mixture.product
         assert gradients is not None
         operands, results = self._saved[product.results.start]
@@ -233,7 +233,7 @@ class _AttentionBuilder(ProgramBuilder):
         ]
         return [*numbers, numbers[-1]]
 
-    def _mask(self, call: _Call, scope: str) -> list[int]:
+    def _mask(self, call: _AttentionCall, scope: str) -> list[int]:
         """The mask, if there is one."""
         if len(call.masks) < 2:
             return [self._seen(mask, scope) for mask in call.masks]

@@ -45,7 +45,7 @@ class CustomEvent(EventAverages):
         >>> with flow.profiler.profile() as prof:
         ...     with flow.profiler.record_function("both"):
         ...         y = flow.ones(3).relu()
-        >>> [each.name for each in prof.key_averages() if isinstance(each, CustomEvent)]
+        >>> [event.name for event in prof.key_averages() if isinstance(event, CustomEvent)]
         ['both']
     """
 
@@ -83,7 +83,7 @@ class KernelEvent(EventAverages):
         >>> with flow.profiler.profile() as prof:
         ...     with flow.profiler.record_function("both"):
         ...         y = flow.ones(3).relu()
-        >>> [each.name for each in prof.key_averages() if isinstance(each, KernelEvent)]
+        >>> [event.name for event in prof.key_averages() if isinstance(event, KernelEvent)]
         ['ones', 'relu']
     """
 

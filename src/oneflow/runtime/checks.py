@@ -242,14 +242,14 @@ def _take_back(programs: Sequence[ProgramChecks], undo: Sequence[Undo]) -> None:
         program.take_back()
 
 
-class _Thread(threading.local):
+class _ThreadLocal(threading.local):
     """The checks that this thread has run."""
 
     def __init__(self) -> None:
         self.checks = ThreadChecks()
 
 
-_thread = _Thread()
+_thread = _ThreadLocal()
 # Checks that nobody has found to be in order, for other threads that read the programs' results.
 _open: dict[int, ProgramChecks] = {}
 _PRUNED_AT = 64

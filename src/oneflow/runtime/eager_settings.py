@@ -10,7 +10,7 @@ from oneflow.runtime.background import COMPILER
 _settings_lock = threading.RLock()
 
 
-class Settings:
+class EagerSettings:
     """Settings of the virtual machine.
 
     Read from the environment at import, changeable at run time.
@@ -87,4 +87,4 @@ class Settings:
         self.slow_path_at = 0 if self._inference else self._limit
 
 
-SETTINGS = Settings()
+SETTINGS = EagerSettings()

@@ -20,7 +20,7 @@ from oneflow.runtime.shards import make_global_array, shard_of
 Slices = tuple[slice, ...]
 
 
-class Source(Protocol):
+class LazySource(Protocol):
     """The numbers of one tensor in files."""
 
     def __getitem__(self, slices: Slices) -> np.ndarray:
@@ -118,7 +118,7 @@ class LazyArray(DeferredArray):
 
     __slots__ = ("_source",)
 
-    def __init__(self, spec: TensorSpec, source: Source) -> None:
+    def __init__(self, spec: TensorSpec, source: LazySource) -> None:
         super().__init__(spec)
         self._source = source
 
@@ -172,7 +172,7 @@ HOST = HostSettings()
 class _Once:
     """A source that is read once for devices which hold the same."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: LazySource) -> None:
         self._source = source
         self._blocks_by_slices: dict[tuple[Sizes, ...], np.ndarray] = {}
 

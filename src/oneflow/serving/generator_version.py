@@ -13,11 +13,11 @@ from oneflow.serving.continuous_batching import ContinuousBatcher
 from oneflow.serving.generation import GenerationRequest
 from oneflow.serving.generator_graph import GeneratorGraph
 from oneflow.serving.model_config import complete_generator_config, max_length_of
-from oneflow.serving.model_graph import ANY_SIZE, TensorMetadata
+from oneflow.serving.model_graph import ANY_SIZE, TensorSignature
 from oneflow.serving.model_version import ModelVersion
 
-INPUTS = (TensorMetadata("tokens", int64, (ANY_SIZE,)),)
-OUTPUTS = (TensorMetadata("token", int64, (1,)),)
+INPUTS = (TensorSignature("tokens", int64, (ANY_SIZE,)),)
+OUTPUTS = (TensorSignature("token", int64, (1,)),)
 
 
 def load_generator(folder: Path, name: str, config: Any) -> tuple[GeneratorGraph, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.serving.datatypes import datatype_of
-from oneflow.serving.model_graph import ANY_SIZE, TensorMetadata
+from oneflow.serving.model_graph import ANY_SIZE, TensorSignature
 from oneflow.serving.model_version import ModelVersion
 from oneflow.serving.protocol.messages import messages
 from oneflow.serving.repository import Repository
@@ -38,7 +38,7 @@ def model_metadata(repository: Repository, name: str, version: str) -> Any:
     model = repository.find(name, version)
     head = (ANY_SIZE,) if model.config.max_batch_size else ()
 
-    def metadata_of(tensor: TensorMetadata) -> Any:
+    def metadata_of(tensor: TensorSignature) -> Any:
         return messages["ModelMetadataResponse.TensorMetadata"](
             name=tensor.name, datatype=datatype_of(tensor.dtype), shape=(*head, *tensor.shape)
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from oneflow.base.extras import extra
 from oneflow.serving.datatypes import datatype_of
-from oneflow.serving.model_graph import ModelGraph, TensorMetadata
+from oneflow.serving.model_graph import ModelGraph, TensorSignature
 from oneflow.serving.protocol.messages import messages
 
 with extra("serving", "`oneflow.serving`"):
@@ -106,7 +106,7 @@ def complete_config(config: Any, name: str, graph: ModelGraph) -> Any:
 
 
 def complete_generator_config(
-    config: Any, name: str, inputs: Sequence[TensorMetadata], outputs: Sequence[TensorMetadata]
+    config: Any, name: str, inputs: Sequence[TensorSignature], outputs: Sequence[TensorSignature]
 ) -> Any:
     """Return the configuration of a model that generates with everything that belongs to it.
 
@@ -139,7 +139,7 @@ def max_length_of(config: Any) -> int:
 
 
 def _complete(
-    config: Any, name: str, inputs: Sequence[TensorMetadata], outputs: Sequence[TensorMetadata]
+    config: Any, name: str, inputs: Sequence[TensorSignature], outputs: Sequence[TensorSignature]
 ) -> Any:
     """Return a configuration with the name, the tensors, the queue and the versions."""
     complete = messages["ModelConfig"]()
@@ -166,7 +166,7 @@ def _complete(
     return complete
 
 
-def _tensor_fields(tensor: TensorMetadata) -> tuple[str, int, tuple[int, ...]]:
+def _tensor_fields(tensor: TensorSignature) -> tuple[str, int, tuple[int, ...]]:
     """The name, data type and sizes of a tensor as numbers of the configuration."""
     kind = messages["ModelInput"].DESCRIPTOR.fields_by_name["data_type"].enum_type
     number = kind.values_by_name[f"TYPE_{datatype_of(tensor.dtype)}"].number

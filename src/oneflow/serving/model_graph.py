@@ -29,7 +29,7 @@ _TIMED_RUNS, _MIN_RATIO = 3, 0.8
 ANY_SIZE = -1
 
 
-class TensorMetadata(NamedTuple):
+class TensorSignature(NamedTuple):
     """A tensor that a model takes or returns.
 
     Attributes:
@@ -302,7 +302,7 @@ def _buckets_of(steps: Sequence[SavedStep], is_batched: bool) -> dict[Shapes, Bu
 
 def _metadata(
     specs_of_steps: Sequence[Mapping[str, TensorSpec]], is_batched: bool
-) -> list[TensorMetadata]:
+) -> list[TensorSignature]:
     """Describe tensors by what all programs have in common.
 
     Raises:
@@ -317,5 +317,5 @@ def _metadata(
         shape = tuple(
             sizes_of_axis.pop() if len(sizes_of_axis) == 1 else ANY_SIZE for sizes_of_axis in sizes
         )
-        metadata.append(TensorMetadata(name, spec.dtype, shape))
+        metadata.append(TensorSignature(name, spec.dtype, shape))
     return metadata

@@ -13,7 +13,7 @@ import numpy as np
 
 from oneflow.serving.errors import ErrorKind, RequestError
 from oneflow.serving.generation import GenerationRequest
-from oneflow.serving.model_graph import TensorMetadata
+from oneflow.serving.model_graph import TensorSignature
 from oneflow.serving.statistics import Statistics
 
 
@@ -32,8 +32,8 @@ class ModelVersion(ABC):
         outputs: the tensors that it returns, likewise.
     """
 
-    inputs: Sequence[TensorMetadata]
-    outputs: Sequence[TensorMetadata]
+    inputs: Sequence[TensorSignature]
+    outputs: Sequence[TensorSignature]
 
     def __init__(
         self, name: str, version: int, config: Any, labels: Mapping[str, Sequence[str]]

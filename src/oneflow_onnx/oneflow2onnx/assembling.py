@@ -18,8 +18,8 @@ from oneflow_onnx.oneflow2onnx.complex_numbers import as_stored, stored
 from oneflow_onnx.oneflow2onnx.emission import Emission
 from oneflow_onnx.oneflow2onnx.errors import UnsupportedOperatorsError
 from oneflow_onnx.oneflow2onnx.reference import onnx_type
-from oneflow_onnx.oneflow2onnx.sizes import Shape, Size
-from oneflow_onnx.oneflow2onnx.trace import Trace
+from oneflow_onnx.oneflow2onnx.sizes import CapturedSize, Shape
+from oneflow_onnx.oneflow2onnx.trace import ModelTrace
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class ModelNames:
 
     graph: str
     outputs: Sequence[str]
-    sizes: Mapping[Size, str]
+    sizes: Mapping[CapturedSize, str]
 
 
 def assemble(
     emission: Emission,
-    trace: Trace,
+    trace: ModelTrace,
     names: ModelNames,
     domains: Mapping[str, int],
     keep_unsupported: bool = False,
@@ -98,7 +98,7 @@ def assemble(
 
 
 def _with_weights(
-    emission: Emission, trace: Trace, needed: set[ir.Value]
+    emission: Emission, trace: ModelTrace, needed: set[ir.Value]
 ) -> tuple[list[ir.Value], list[ir.Value]]:
     """The needed initializers with their contents: parameters, and all others."""
     parameters, buffers = (
@@ -178,8 +178,8 @@ def _with_kernels_in_order(nodes: list[ir.Node], initializers: list[ir.Value]) -
     return new_nodes
 
 
-def _shape(shape: Shape, names: Mapping[Size, str]) -> ir.Shape:
-    return ir.Shape([names.get(dim) if isinstance(dim, Size) else dim for dim in shape])
+def _shape(shape: Shape, names: Mapping[CapturedSize, str]) -> ir.Shape:
+    return ir.Shape([names.get(dim) if isinstance(dim, CapturedSize) else dim for dim in shape])
 
 
 def _weight(value: ir.Value, source: Tensor | np.ndarray) -> ir.TensorProtocol:

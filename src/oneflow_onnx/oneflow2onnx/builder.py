@@ -20,10 +20,10 @@ from oneflow_onnx.oneflow2onnx.schemas import (
     type_parameters,
 )
 from oneflow_onnx.oneflow2onnx.sizes import (
+    CapturedSize,
     Dim,
     DynamicSizeError,
     Shape,
-    Size,
     broadcast_shapes,
     combine,
     has_size,
@@ -71,8 +71,8 @@ class GraphBuilder:
         self.unavailable: dict[ir.Value, str] = {}
         self._counts: defaultdict[str, itertools.count[int]] = defaultdict(itertools.count)
         self._constants: dict[tuple, Ref] = {}
-        self._sizes: dict[Size, Ref] = {}
-        self._origins: dict[Size, tuple[Ref, int]] = {}
+        self._sizes: dict[CapturedSize, Ref] = {}
+        self._origins: dict[CapturedSize, tuple[Ref, int]] = {}
 
     # --- nodes
 
@@ -239,7 +239,7 @@ class GraphBuilder:
     def known(self, ref: Ref) -> Ref:
         """Return a value, having noted which symbolic sizes can be read off it."""
         for axis, dim in enumerate(ref.shape):
-            if isinstance(dim, Size) and dim not in self._origins:
+            if isinstance(dim, CapturedSize) and dim not in self._origins:
                 self._origins[dim] = (ref, axis)
         return ref
 
@@ -285,12 +285,14 @@ class GraphBuilder:
         plain = static(dims)
         if plain is not None:
             return self.integers(*plain)
-        parts = [self.size(dim) if isinstance(dim, Size) else self.integers(dim) for dim in dims]
+        parts = [
+            self.size(dim) if isinstance(dim, CapturedSize) else self.integers(dim) for dim in dims
+        ]
         if len(parts) == 1:
             return parts[0]
         return self.op("Concat", *parts, shape=(len(parts),), axis=0)
 
-    def size(self, dim: Size) -> Ref:
+    def size(self, dim: CapturedSize) -> Ref:
         """A symbolic size as a vector of one int64.
 
         Raises:
@@ -301,13 +303,13 @@ class GraphBuilder:
             self._sizes[dim] = self._read(dim) if dim in self._origins else self._computed(dim)
         return self._sizes[dim]
 
-    def _read(self, dim: Size) -> Ref:
+    def _read(self, dim: CapturedSize) -> Ref:
         """The size as a dimension of a value."""
         ref, axis = self._origins[dim]
         shape = self.op("Shape", ref, shape=(ref.rank,), dtype=INT64)
         return self.op("Gather", shape, self.integers(axis), shape=(1,), axis=0)
 
-    def _computed(self, dim: Size) -> Ref:
+    def _computed(self, dim: CapturedSize) -> Ref:
         """The size computed from known ones."""
         for origin in list(self._origins):
             ref = self._affine(dim, origin)
@@ -318,7 +320,7 @@ class GraphBuilder:
                 joint = combine(one, other, function)
                 if joint == dim:
                     return self.op(name, self.size(one), self.size(other))
-                ref = self._affine(dim, joint) if isinstance(joint, Size) else None
+                ref = self._affine(dim, joint) if isinstance(joint, CapturedSize) else None
                 if ref is not None:
                     return ref
         raise DynamicSizeError(
@@ -326,7 +328,7 @@ class GraphBuilder:
             "function of the sizes of tensors"
         )
 
-    def _affine(self, dim: Size, source: Size) -> Ref | None:
+    def _affine(self, dim: CapturedSize, source: CapturedSize) -> Ref | None:
         """`dim` as ``known * a // b + c``, rounded down or up; None if it is not."""
         line = _line(source.values, dim.values)
         if line is None:
@@ -340,7 +342,7 @@ class GraphBuilder:
 
     def number(self, dim: Dim, dtype: Any = INT64) -> Ref:
         """A size as a number without dimensions."""
-        if not isinstance(dim, Size):
+        if not isinstance(dim, CapturedSize):
             return self.constant(dim, dtype)
         vector = self.size(dim)
         scalar = self.op("Reshape", vector, self.constant(np.zeros(0, INT64)), shape=())

@@ -23,8 +23,8 @@ from oneflow_onnx.oneflow2onnx.jaxprs import lower_by_steps
 from oneflow_onnx.oneflow2onnx.lowering import Call, Lowering, Unsupported
 from oneflow_onnx.oneflow2onnx.reference import Ref, onnx_type
 from oneflow_onnx.oneflow2onnx.schemas import NeedsOpset
-from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError, Size, static
-from oneflow_onnx.oneflow2onnx.trace import Trace, TracedCall, TracedValue
+from oneflow_onnx.oneflow2onnx.sizes import CapturedSize, DynamicSizeError, static
+from oneflow_onnx.oneflow2onnx.trace import ModelTrace, TracedCall, TracedValue
 
 _COMPLEX_ARGUMENT = (
     "complex numbers, which no runtime takes; let the model take pairs, and make them complex with "
@@ -73,7 +73,7 @@ class Emission:
 
 
 def emit(
-    trace: Trace,
+    trace: ModelTrace,
     opset: int,
     input_names: Mapping[int, str],
     parameter_names: Mapping[int, str],
@@ -129,7 +129,7 @@ def emit(
 
 def _inputs(
     emission: Emission,
-    trace: Trace,
+    trace: ModelTrace,
     input_names: Mapping[int, str],
     parameter_names: Mapping[int, str],
 ) -> dict[int, Ref]:
@@ -171,7 +171,7 @@ def _number_type(kind: TracedValue, traced: TracedCall) -> TracedValue:
 def _number(emission: Emission, number: Any, kind: TracedValue) -> Ref:
     """A Python number of the program."""
     b = emission.builder
-    if not isinstance(number, Size):
+    if not isinstance(number, CapturedSize):
         return b.constant(stored(np.asarray(number).astype(kind.dtype)))
     try:
         return b.number(number, kind.dtype)

@@ -22,8 +22,8 @@ from oneflow_onnx.oneflow2onnx.emission import Emission, emit
 from oneflow_onnx.oneflow2onnx.errors import OpsetError, UnsupportedOperatorsError
 from oneflow_onnx.oneflow2onnx.lowering import LOWERINGS, Lowering
 from oneflow_onnx.oneflow2onnx.schemas import MIN_OPSET, latest_opset
-from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError, Size
-from oneflow_onnx.oneflow2onnx.trace import Trace, merged_trace
+from oneflow_onnx.oneflow2onnx.sizes import CapturedSize, DynamicSizeError
+from oneflow_onnx.oneflow2onnx.trace import ModelTrace, merged_trace
 
 _LOGGER = logging.getLogger(__name__)
 # The opset of every release of oneflow_onnx.
@@ -129,7 +129,7 @@ def recorded_captures(
         return captures(exported, args, kwargs, options.dynamic)
 
 
-def _log_counts(trace: Trace, emission: Emission) -> None:
+def _log_counts(trace: ModelTrace, emission: Emission) -> None:
     operators = Counter(call.primitive for call in trace.calls)
     attributes = Counter(name for call in trace.calls for name in call.attributes)
     unmapped = Counter(failure.primitive for failure in emission.failures.values())
@@ -149,7 +149,7 @@ def _check_opset(opset: int | None) -> None:
 
 
 def _emission(
-    trace: Trace,
+    trace: ModelTrace,
     inputs: Mapping[int, str],
     parameters: Mapping[int, str],
     options: ExportOptions,
@@ -180,7 +180,7 @@ def _emission(
 
 
 def input_names(
-    trace: Trace, exported: ExportedModel, arguments: list[str]
+    trace: ModelTrace, exported: ExportedModel, arguments: list[str]
 ) -> tuple[dict[int, str], dict[int, str]]:
     """Names of arguments, and of parameters, buffers and constants, by the numbers of values."""
     inputs = {
@@ -251,14 +251,16 @@ def _unique(names: Mapping[int, str], taken: Iterable[str]) -> dict[int, str]:
     return unique
 
 
-def _size_names(trace: Trace, dynamic: Mapping[int, Mapping[int, str]]) -> dict[Size, str]:
+def _size_names(
+    trace: ModelTrace, dynamic: Mapping[int, Mapping[int, str]]
+) -> dict[CapturedSize, str]:
     """The user's names of symbolic sizes."""
-    names: dict[Size, str] = {}
+    names: dict[CapturedSize, str] = {}
     for kind, source in trace.inputs.values():
         if source.kind != "argument":
             continue
         for dim, name in dynamic.get(source.source, {}).items():
             size = kind.shape[dim]
-            if isinstance(size, Size):
+            if isinstance(size, CapturedSize):
                 names.setdefault(size, name)
     return names

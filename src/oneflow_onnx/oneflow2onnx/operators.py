@@ -13,10 +13,10 @@ from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
 from oneflow_onnx.oneflow2onnx.reference import Ref, is_float
 from oneflow_onnx.oneflow2onnx.schemas import NeedsOpset
 from oneflow_onnx.oneflow2onnx.sizes import (
+    CapturedSize,
     Dim,
     DynamicSizeError,
     Shape,
-    Size,
     broadcast_shapes,
     combine,
     require_static,
@@ -55,9 +55,9 @@ def _reshape_target(b: GraphBuilder, x: Ref, shape: Shape) -> Ref:
     target: list[Dim] = list(shape)
     if 0 not in shape:
         for place, dim in enumerate(shape):
-            if isinstance(dim, Size) and place < x.rank and x.shape[place] == dim:
+            if isinstance(dim, CapturedSize) and place < x.rank and x.shape[place] == dim:
                 target[place] = 0
-    symbols = [place for place, dim in enumerate(target) if isinstance(dim, Size)]
+    symbols = [place for place, dim in enumerate(target) if isinstance(dim, CapturedSize)]
     if len(symbols) == 1 and 0 not in shape:
         target[symbols[0]] = -1
     return b.sizes(target)
@@ -191,7 +191,7 @@ def slice_(
 
 def _span(length: Dim, start: Dim | Ref, size: Dim, step: int) -> Dim:
     """The extent of `size` elements, every `step`-th; a symbolic number of them reach the end."""
-    if not isinstance(size, Size):
+    if not isinstance(size, CapturedSize):
         return (size - 1) * step + 1 if size else 0
     first = start.number if isinstance(start, Ref) else start
     if first is not None and not isinstance(first, float):
@@ -353,7 +353,7 @@ def filled(b: GraphBuilder, shape: Sequence[Dim], value: Any, dtype: np.dtype) -
 
 def positions(b: GraphBuilder, size: Dim) -> Ref:
     """The numbers from 0 to `size` - 1, int64."""
-    if not isinstance(size, Size):
+    if not isinstance(size, CapturedSize):
         return b.constant(np.arange(size, dtype=INT64))
     zero, one = b.constant(np.int64(0)), b.constant(np.int64(1))
     return b.op("Range", zero, b.number(size), one, shape=(size,))
@@ -361,7 +361,11 @@ def positions(b: GraphBuilder, size: Dim) -> Ref:
 
 def arange(b: GraphBuilder, count: Dim, start: Dim, step: Dim) -> Ref:
     """`count` numbers from `start` on, each `step` more than the one before, int64."""
-    if not (isinstance(count, Size) or isinstance(start, Size) or isinstance(step, Size)):
+    if not (
+        isinstance(count, CapturedSize)
+        or isinstance(start, CapturedSize)
+        or isinstance(step, CapturedSize)
+    ):
         return b.constant(start + step * np.arange(count, dtype=INT64))
     scaled = b.op("Mul", positions(b, count), b.number(step)) if step != 1 else positions(b, count)
     return scaled if start == 0 else b.op("Add", scaled, b.number(start))

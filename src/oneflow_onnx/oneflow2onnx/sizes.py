@@ -1,9 +1,9 @@
 """Sizes that are symbols: found by capturing a model at several sizes and comparing.
 
 A model is captured once as it is called, and twice more for each symbol, with its size doubled and
-tripled. A number that is the same in all captures is a constant; one that differs is a `Size`,
-which holds its value in each. Where a size comes from is then read off tensors: the first dimension
-that had the same value in every capture is it.
+tripled. A number that is the same in all captures is a constant; one that differs is a
+`CapturedSize`, which holds its value in each. Where a size comes from is then read off tensors: the
+first dimension that had the same value in every capture is it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class DynamicSizeError(ValueError):
 
 
 @dataclasses.dataclass(frozen=True)
-class Size:
+class CapturedSize:
     """A number that depends on symbolic sizes.
 
     Attributes:
@@ -31,12 +31,12 @@ class Size:
         return f"a symbolic size ({' or '.join(map(str, self.values))})"
 
 
-Dim = int | Size
+Dim = int | CapturedSize
 Shape = tuple[Dim, ...]
 
 
 def merge(values: Sequence[Any], what: str) -> Any:
-    """Return what captures agree on, with a `Size` wherever they give different whole numbers.
+    """Return the common value of captures, with a `CapturedSize` where their whole numbers differ.
 
     Args:
         values: the value in each capture: numbers, texts, and tuples and records of these.
@@ -51,7 +51,7 @@ def merge(values: Sequence[Any], what: str) -> Any:
     if any(type(value) is not type(first) for value in values):
         raise DynamicSizeError(f"{what} is of another kind at another size")
     if type(first) in (int, float) and all(float(value).is_integer() for value in values):
-        return Size(tuple(map(int, values)))
+        return CapturedSize(tuple(map(int, values)))
     if isinstance(first, tuple) and all(len(value) == len(first) for value in values):
         parts = [merge(part, what) for part in zip(*values, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
@@ -70,8 +70,8 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def has_size(value: Any) -> bool:
-    """Return whether there is a `Size` in a value."""
-    if isinstance(value, Size):
+    """Return whether there is a `CapturedSize` in a value."""
+    if isinstance(value, CapturedSize):
         return True
     if isinstance(value, tuple | list):
         return any(map(has_size, value))
@@ -88,19 +88,19 @@ def product(dims: Sequence[Dim]) -> Dim:
 
 def combine(one: Dim, other: Dim, function: Any) -> Dim:
     """`function` of two sizes, in every capture."""
-    counts = [len(dim.values) for dim in (one, other) if isinstance(dim, Size)]
+    counts = [len(dim.values) for dim in (one, other) if isinstance(dim, CapturedSize)]
     if not counts:
         return function(one, other)
     count = counts[0]
     values = [
         function(value_in(one, capture), value_in(other, capture)) for capture in range(count)
     ]
-    return values[0] if len(set(values)) == 1 else Size(tuple(values))
+    return values[0] if len(set(values)) == 1 else CapturedSize(tuple(values))
 
 
 def value_in(dim: Dim, capture: int) -> int:
     """The value of a size in one of the captures."""
-    return dim.values[capture] if isinstance(dim, Size) else dim
+    return dim.values[capture] if isinstance(dim, CapturedSize) else dim
 
 
 def require_static(dims: Sequence[Dim], what: str) -> tuple[int, ...]:
@@ -117,7 +117,7 @@ def require_static(dims: Sequence[Dim], what: str) -> tuple[int, ...]:
 
 def static(dims: Sequence[Dim]) -> tuple[int, ...] | None:
     """Sizes as plain integers; None if one is symbolic."""
-    plain = tuple([dim for dim in dims if not isinstance(dim, Size)])
+    plain = tuple([dim for dim in dims if not isinstance(dim, CapturedSize)])
     return plain if len(plain) == len(dims) else None
 
 

@@ -1,4 +1,4 @@
-"""`Trace`: what a model computes, as calls of primitives on values with possibly symbolic sizes."""
+"""`ModelTrace`: the calls of primitives that compute a model, on values with symbolic sizes."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class TracedCall:
 
 
 @dataclass(frozen=True)
-class Trace:
+class ModelTrace:
     """The computation of a model.
 
     Attributes:
         inputs: type and origin of each input, by number.
-        numbers: Python numbers among the values, by number; a `Size` where captures differ.
+        numbers: Python numbers among the values, by number; a `CapturedSize` where captures differ.
         calls: in order; only those that the results need.
         results: numbers of the values that it returns.
         structure: of the results.
@@ -69,7 +69,7 @@ class Trace:
     structure: Any
 
 
-def merged_trace(steps: Sequence[CapturedStep], prefix: str = "") -> Trace:
+def merged_trace(steps: Sequence[CapturedStep], prefix: str = "") -> ModelTrace:
     """Return the trace that all captures of a model agree on.
 
     Args:
@@ -108,10 +108,12 @@ def merged_trace(steps: Sequence[CapturedStep], prefix: str = "") -> Trace:
         for place, spec in enumerate(first.scalars)
         if start + place in needed
     }
-    return Trace(inputs, numbers, calls, results, step.outputs.structure)
+    return ModelTrace(inputs, numbers, calls, results, step.outputs.structure)
 
 
-def program_trace(program: Program, inputs: Sequence[StepInput], numbers: Sequence[Any]) -> Trace:
+def program_trace(
+    program: Program, inputs: Sequence[StepInput], numbers: Sequence[Any]
+) -> ModelTrace:
     """Return the trace of a program.
 
     Args:
@@ -127,7 +129,7 @@ def program_trace(program: Program, inputs: Sequence[StepInput], numbers: Sequen
         first + place: (number, _merged_type([spec]))
         for place, (number, spec) in enumerate(zip(numbers, program.scalars, strict=True))
     }
-    return Trace(traced_inputs, values, calls, program.outputs, None)
+    return ModelTrace(traced_inputs, values, calls, program.outputs, None)
 
 
 def _results(step: CapturedStep) -> tuple[int, ...]:

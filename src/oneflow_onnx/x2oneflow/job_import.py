@@ -17,7 +17,7 @@ from oneflow.legacy.session import default_session
 from oneflow_onnx.x2oneflow.execution import run_prepared
 from oneflow_onnx.x2oneflow.model_inputs import ModelInputs
 from oneflow_onnx.x2oneflow.prepared_graph import GraphPreparer
-from oneflow_onnx.x2oneflow.trainable import Kind, classify
+from oneflow_onnx.x2oneflow.trainable import InitializerKind, classify
 from oneflow_onnx.x2oneflow.values import Value, as_result, dtype_of, element_type_of
 
 # In names of variables, which are names of folders too.
@@ -67,7 +67,11 @@ def blobs_from_onnx(
         bound = graph_inputs.bind(**inputs)
     else:
         bound = graph_inputs.bind(*(inputs if isinstance(inputs, list | tuple) else [inputs]))
-    kinds = {name: kind for name, kind in classify(prepared).items() if kind is not Kind.CONSTANT}
+    kinds = {
+        name: kind
+        for name, kind in classify(prepared).items()
+        if kind is not InitializerKind.CONSTANT
+    }
     arrays = {name: prepared.constants.pop(name) for name in kinds}
     state = {name: _variable(name, arrays[name], kind) for name, kind in kinds.items()}
     if model_weight_dir is not None and run.records:
@@ -85,7 +89,7 @@ def example_arrays(blobs: Any) -> list[np.ndarray]:
     return [np.zeros(tuple(blob.shape), blob.dtype.numpy) for blob in items]
 
 
-def _variable(name: str, array: np.ndarray, kind: Kind) -> Value:
+def _variable(name: str, array: np.ndarray, kind: InitializerKind) -> Value:
     """The variable of an initializer."""
     variable_name = name.translate(_SEPARATOR_TABLE)
     spec = default_session().specs.get(context.qualified(variable_name))
@@ -101,7 +105,7 @@ def _variable(name: str, array: np.ndarray, kind: Kind) -> Value:
         array.shape,
         dtype_of(element_type_of(array)),
         FromArray(array),
-        trainable=kind is Kind.PARAMETER,
+        trainable=kind is InitializerKind.PARAMETER,
     )
 
 

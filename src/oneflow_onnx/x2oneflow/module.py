@@ -14,7 +14,7 @@ from oneflow import Tensor, nn
 from oneflow_onnx.x2oneflow.execution import run_prepared
 from oneflow_onnx.x2oneflow.model_inputs import ModelInputs
 from oneflow_onnx.x2oneflow.prepared_graph import GraphPreparer
-from oneflow_onnx.x2oneflow.trainable import Kind, classify
+from oneflow_onnx.x2oneflow.trainable import InitializerKind, classify
 from oneflow_onnx.x2oneflow.values import Value, as_result
 
 
@@ -92,12 +92,12 @@ class ImportedModule(nn.Module):
         paths: dict[str, str] = {}
         kinds = classify(self._prepared)
         for name, kind in kinds.items():
-            if kind is Kind.CONSTANT:
+            if kind is InitializerKind.CONSTANT:
                 continue
             array = self._prepared.constants.pop(name)
             holder, leaf, path = self._place(name)
             tensor = flow.tensor(np.ascontiguousarray(array).reshape(array.shape))
-            if kind is Kind.PARAMETER:
+            if kind is InitializerKind.PARAMETER:
                 holder.register_parameter(leaf, nn.Parameter(tensor))
             else:
                 holder.register_buffer(leaf, tensor)

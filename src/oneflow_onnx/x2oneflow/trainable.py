@@ -36,7 +36,7 @@ _HIDDEN = -1000.0
 _LAYOUT = {"Slice", "Split", "Squeeze", "Unsqueeze", "Expand", "Identity"}
 
 
-class Kind(Enum):
+class InitializerKind(Enum):
     """The use that an initializer is put to."""
 
     PARAMETER = auto()
@@ -44,7 +44,7 @@ class Kind(Enum):
     CONSTANT = auto()
 
 
-def classify(prepared: PreparedGraph) -> dict[str, Kind]:
+def classify(prepared: PreparedGraph) -> dict[str, InitializerKind]:
     """Return the kind of every initializer and constant of the model's graph.
 
     Floating-point tensors that an operator computes with are parameters; statistics of batch
@@ -58,7 +58,7 @@ def classify(prepared: PreparedGraph) -> dict[str, Kind]:
         if name in uses:
             uses[name].append(use)
     kinds = {name: _kind(array, uses[name]) for name, array in prepared.constants.items()}
-    weights = {name for name, kind in kinds.items() if kind is Kind.PARAMETER}
+    weights = {name for name, kind in kinds.items() if kind is InitializerKind.PARAMETER}
     fixed = prepared.literals if weights - prepared.literals else set()
     if prepared.buffers is not None:
         fixed = prepared.literals | prepared.buffers
@@ -67,8 +67,11 @@ def classify(prepared: PreparedGraph) -> dict[str, Kind]:
         }
         weights |= fixed_initial - fixed
     small = {name for name in prepared.literals if prepared.constants[name].size <= _SHAPE_LIKE}
-    buffers = {n: Kind.CONSTANT if n in small else Kind.BUFFER for n in weights & fixed}
-    return kinds | dict.fromkeys(weights, Kind.PARAMETER) | buffers
+    buffers = {
+        n: InitializerKind.CONSTANT if n in small else InitializerKind.BUFFER
+        for n in weights & fixed
+    }
+    return kinds | dict.fromkeys(weights, InitializerKind.PARAMETER) | buffers
 
 
 def _uses(prepared: PreparedGraph) -> Iterator[tuple[str, tuple[str, int, bool]]]:
@@ -84,23 +87,23 @@ def _uses(prepared: PreparedGraph) -> Iterator[tuple[str, tuple[str, int, bool]]
             yield name, (name_of_use, position, not is_constant)
 
 
-def _kind(array: np.ndarray, uses: list[tuple[str, int, bool]]) -> Kind:
+def _kind(array: np.ndarray, uses: list[tuple[str, int, bool]]) -> InitializerKind:
     if not fits_tensor(array):
-        return Kind.CONSTANT
+        return InitializerKind.CONSTANT
     if array.dtype.kind in "iub":
-        return Kind.BUFFER if array.size > _SHAPE_LIKE else Kind.CONSTANT
+        return InitializerKind.BUFFER if array.size > _SHAPE_LIKE else InitializerKind.CONSTANT
     if any(name == "BatchNormalization" and not trained for name, _, trained in uses):
-        return Kind.BUFFER
+        return InitializerKind.BUFFER
     trained = [name for name, _, trained in uses if trained]
     if not trained or array.ndim == 0 or array.dtype.kind == "c":
-        return Kind.CONSTANT
+        return InitializerKind.CONSTANT
     if array.size == 1 and set(trained) <= _ARITHMETIC:
-        return Kind.CONSTANT
+        return InitializerKind.CONSTANT
     if set(trained) <= _LAYOUT and not array.any():
-        return Kind.CONSTANT
+        return InitializerKind.CONSTANT
     if set(trained) <= _MASK_OPERATORS | _LAYOUT and _is_mask(array):
-        return Kind.BUFFER
-    return Kind.PARAMETER
+        return InitializerKind.BUFFER
+    return InitializerKind.PARAMETER
 
 
 def _can_train(array: np.ndarray, uses: list[tuple[str, int, bool]]) -> bool:

@@ -247,7 +247,7 @@ def decode_ofrecord(
         >>> @flow.global_function()
         ... def job() -> tuple[tp.Numpy, ...]:
         ...     return flow.data.decode_ofrecord(folder, (image, label, text))
-        >>> [each.shape for each in job()]
+        >>> [blob.shape for blob in job()]
         [(1, 3, 2, 3), (1, 1), (1, 4)]
         >>> flow.clear_default_session()
     """

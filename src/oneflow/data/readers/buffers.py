@@ -99,7 +99,7 @@ def tensor_buffer_to_list_of_tensors(
         >>> import oneflow as flow
         >>> x = flow.gen_tensor_buffer((2,), [(1,), (2, 2)], [0.0, 1.0])
         >>> tensors = flow.tensor_buffer_to_list_of_tensors(x, [(1,), (2, 2)], [flow.float32] * 2)
-        >>> [each.shape for each in tensors]
+        >>> [tensor.shape for tensor in tensors]
         [oneflow.Size([1]), oneflow.Size([2, 2])]
     """
     if not len(tensor) == len(out_shapes) == len(out_dtypes):

@@ -129,7 +129,7 @@ def object_segmentation_polygon_to_mask(
         >>> import oneflow as flow
         >>> points = flow.tensor([[[1.0, 1.0], [2.0, 1.0], [2.0, 2.0], [1.0, 2.0]]])
         >>> index = flow.tensor([[[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]]])
-        >>> points, index = (flow.tensor_to_tensor_buffer(each, 2) for each in (points, index))
+        >>> points, index = (flow.tensor_to_tensor_buffer(tensor, 2) for tensor in (points, index))
         >>> flow.detection.object_segmentation_polygon_to_mask(
         ...     points, index, flow.tensor([[4, 3]])).numpy()[0]
         array([[[0, 0, 0, 0],

@@ -208,8 +208,8 @@ def ofrecord_image_decoder(
         ...     file = flow.data.ofrecord_bytes_decoder(records, "image")
         ...     small = flow.data.image_decoder_random_crop_resize(file, 2, 2)
         ...     both, _ = flow.data.ofrecord_image_classification_reader(folder, "image", "label")
-        ...     return small, *(flow.image.resize(each, (3, 3))[0] for each in (image, part, both))
-        >>> [each.shape for each in job()]
+        ...     return small, *(flow.image.resize(x, (3, 3))[0] for x in (image, part, both))
+        >>> [blob.shape for blob in job()]
         [(1, 2, 2, 3), (1, 3, 3, 3), (1, 3, 3, 3), (1, 3, 3, 3)]
         >>> flow.clear_default_session()
     """

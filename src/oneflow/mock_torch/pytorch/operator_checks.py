@@ -17,7 +17,7 @@ class OpCheckError(Exception):
     """An operator does something else than its registration says."""
 
 
-class _Call:
+class _CheckedCall:
     """A call of an operator that is checked.
 
     Attributes:
@@ -31,19 +31,19 @@ class _Call:
         self.args = tuple(args)
         self.kwargs = dict(kwargs)
 
-    def mapped(self, change: Callable[[Tensor], Tensor]) -> _Call:
+    def mapped(self, change: Callable[[Tensor], Tensor]) -> _CheckedCall:
         """The call with other tensors."""
         args, kwargs = tree_map(
             lambda leaf: change(leaf) if isinstance(leaf, Tensor) else leaf,
             (self.args, self.kwargs),
         )
-        return _Call(self.operator, args, kwargs)
+        return _CheckedCall(self.operator, args, kwargs)
 
-    def copied(self) -> _Call:
+    def copied(self) -> _CheckedCall:
         """The call with tensors of its own, which require grad if those do."""
         return self.mapped(lambda x: x.detach().clone().requires_grad_(x.requires_grad))
 
-    def on_meta(self) -> _Call:
+    def on_meta(self) -> _CheckedCall:
         """The call with tensors without values."""
         return self.mapped(lambda x: x.detach().to("meta").requires_grad_(x.requires_grad))
 
@@ -85,7 +85,7 @@ def _form(tree: Any) -> list[Any]:
     ]
 
 
-def _check_schema(call: _Call) -> None:
+def _check_schema(call: _CheckedCall) -> None:
     """Check that only arguments that the schema marks change, and that results are no views."""
     before, after = call.copied(), call.copied()
     with autograd.no_grad():
@@ -103,7 +103,7 @@ def _check_schema(call: _Call) -> None:
         raise OpCheckError(f"`{name}` returns an argument or a view of one; return a clone() of it")
 
 
-def _check_autograd_registration(call: _Call) -> None:
+def _check_autograd_registration(call: _CheckedCall) -> None:
     """Check that an operator whose arguments require grad says what its gradient is."""
     if not any(tensor.requires_grad for tensor in call.tensors()):
         return
@@ -115,7 +115,7 @@ def _check_autograd_registration(call: _Call) -> None:
         )
 
 
-def _check_fake(call: _Call) -> None:
+def _check_fake(call: _CheckedCall) -> None:
     """Check that shapes and dtypes are found without values."""
     with autograd.no_grad():
         actual, expected = call.on_meta().run(), call.copied().run()
@@ -126,7 +126,7 @@ def _check_fake(call: _Call) -> None:
         )
 
 
-def _check_gradient_without_values(call: _Call) -> None:
+def _check_gradient_without_values(call: _CheckedCall) -> None:
     """Check that the backward pass, too, runs without values, and gives gradients of their form."""
     real, fake = call.copied(), call.on_meta()
     expected = real.gradients(real.run())
@@ -138,7 +138,7 @@ def _check_gradient_without_values(call: _Call) -> None:
         )
 
 
-_CHECKS: dict[str, Callable[[_Call], None]] = {
+_CHECKS: dict[str, Callable[[_CheckedCall], None]] = {
     "test_schema": _check_schema,
     "test_autograd_registration": _check_autograd_registration,
     "test_faketensor": _check_fake,
@@ -189,7 +189,7 @@ def opcheck(
     names = (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)
     if unknown := [name for name in names if name not in _CHECKS]:
         raise ValueError(f"`test_utils` must be of {tuple(_CHECKS)}, got {unknown}")
-    call, results = _Call(op, args, kwargs or {}), {}
+    call, results = _CheckedCall(op, args, kwargs or {}), {}
     for name in names:
         try:
             _CHECKS[name](call)

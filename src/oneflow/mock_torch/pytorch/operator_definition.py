@@ -70,7 +70,7 @@ class CustomOpDef:
             return (above or self._kernel(device))(*args, **kwargs)
         leaves = list(_leaves(args))
         if autograd.is_grad_enabled() and any(map(_requires_grad, leaves)):
-            call = _Call(args, kwargs)
+            call = _DifferentiableCall(args, kwargs)
             return call.result(self.function.apply(call, *leaves))
         return self._below_autograd(args, kwargs)
 
@@ -161,7 +161,7 @@ class CustomOpDef:
         self.function = function_of(self, backward, setup_context)
 
 
-class _Call:
+class _DifferentiableCall:
     """One call of an operator with a gradient, whose arguments go through a `Function` one by one.
 
     Attributes:
@@ -210,7 +210,7 @@ def function_of(
 ) -> type[autograd.Function]:
     """An operator with its gradient; without a backward function the backward pass raises."""
 
-    def forward(ctx: Any, call: _Call, *leaves: Any) -> Any:
+    def forward(ctx: Any, call: _DifferentiableCall, *leaves: Any) -> Any:
         result = operator._below_autograd(call.args, call.kwargs)
         ctx.operator_call = call
         if setup_context is not None:

@@ -23,7 +23,7 @@ class DistributedPariticalFCSample(Module):
     Example:
         >>> import oneflow as flow
         >>> sample = flow.nn.DistributedPariticalFCSample(5)
-        >>> [each.shape for each in sample(flow.ones(10, 4), flow.tensor([7, 3, 3]))]
+        >>> [tensor.shape for tensor in sample(flow.ones(10, 4), flow.tensor([7, 3, 3]))]
         [oneflow.Size([3]), oneflow.Size([5]), oneflow.Size([5, 4])]
     """
 

@@ -10,7 +10,7 @@ from typing import Any
 from oneflow.autograd.gradients import derivatives, optional_derivatives
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import new_hook_owner
-from oneflow.differentiation.variables import Variable, has_leaf, transforming
+from oneflow.differentiation.variables import ArgumentNode, has_leaf, transforming
 from oneflow.functional.shape.concat import stack
 from oneflow.graph.pytree import tree_unflatten
 from oneflow.nn.utils.transform_checks import (
@@ -43,7 +43,7 @@ class Variables:
         self.name, self._hooks = name, hooks
         self._recorded = MODE.enabled
         self._owner = new_hook_owner()
-        self._nodes: list[Variable] = []
+        self._nodes: list[ArgumentNode] = []
         selected = args[argnums] if isinstance(argnums, int) else tuple(args[n] for n in argnums)
         inputs, self.structure = flat(selected, name)
         with self.transforming():
@@ -65,7 +65,7 @@ class Variables:
     def variable(self, tensor: Tensor) -> Tensor:
         """A leaf with the value of a tensor."""
         leaf = tensor.detach().requires_grad_()
-        node = Variable(leaf, unwrap(tensor), self._recorded)
+        node = ArgumentNode(leaf, unwrap(tensor), self._recorded)
         leaf._value.node = node
         self._nodes.append(node)
         return leaf
@@ -110,7 +110,7 @@ def _finished(tensor: Tensor, recorded: bool, dead: set) -> Tensor:
         return tensor
     if not recorded or not has_leaf(node, dead):
         return tensor.detach()
-    return tensor.view_as(tensor) if isinstance(node, Variable) else tensor
+    return tensor.view_as(tensor) if isinstance(node, ArgumentNode) else tensor
 
 
 def grad_and_value(
@@ -209,7 +209,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     return (finished, backward, variables.finished(aux)) if has_aux else (finished, backward)
 
 
-class LinearMap:
+class TangentMap:
     """The change of the value of a function with its variables.
 
     The gradient of a weighted value is linear in the weights; its own gradient is the change.
@@ -265,7 +265,7 @@ def jvp(
         value, aux = value_and_aux(result, has_aux, "func.jvp")
         if strict:
             _check_dependent(value, variables)
-        change = LinearMap(variables, value)(tangents)
+        change = TangentMap(variables, value)(tangents)
     results = (variables.finished(value), variables.finished(change))
     return (*results, variables.finished(aux)) if has_aux else results
 
@@ -297,7 +297,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     variables = Variables(primals, tuple(range(len(primals))), "func.linearize", hooks=False)
     with variables.transforming():
         value = func(*variables.args)
-        linear_map = LinearMap(variables, value)
+        linear_map = TangentMap(variables, value)
 
     def f_jvp(*tangents: Any) -> Any:
         check_form(tangents, variables.structure, "func.linearize", "arguments and tangents")

@@ -22,7 +22,7 @@ from jax import lax
 from oneflow.base.device import DEVICE_TYPES
 from oneflow.base.dtype import HALF_DTYPES, DType, float32
 from oneflow.primitives.operators import complex_special_values as special_values, exponential
-from oneflow.primitives.operators.complex_special_values import Function, Parts, completed
+from oneflow.primitives.operators.complex_special_values import ComplexParts, Function, completed
 from oneflow.primitives.operators.lax_functions import is_true
 from oneflow.primitives.operators.rounding import quotient, round_once, truncated
 from oneflow.primitives.registry import COMPUTED, Primitive, primitive
@@ -367,7 +367,9 @@ def _abs_with_inf(x):
     """Infinite where a part is, even if the other is NaN."""
     value = abs_.impl(x)
     return (
-        jnp.where(Parts(x.real, x.imag).has_inf(), np.inf, value) if jnp.iscomplexobj(x) else value
+        jnp.where(ComplexParts(x.real, x.imag).has_inf(), np.inf, value)
+        if jnp.iscomplexobj(x)
+        else value
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from oneflow.functional.creation.from_data import from_dlpack, from_numpy, to_dlpack
 from oneflow.serving.errors import invalid
-from oneflow.serving.model_graph import TensorMetadata
+from oneflow.serving.model_graph import TensorSignature
 
 # The name by which the owner of a capsule sees that somebody has taken its tensor. Of the bytes
 # themselves only the address is kept.
@@ -23,7 +23,7 @@ _set_name.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _set_name.restype = ctypes.c_int
 
 
-def read_tensor(triton: Any, request: Any, tensor: TensorMetadata) -> np.ndarray:
+def read_tensor(triton: Any, request: Any, tensor: TensorSignature) -> np.ndarray:
     """Return a copy of an input of a request, whose memory ends with it.
 
     Args:

@@ -12,7 +12,7 @@ from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
 from oneflow_onnx.oneflow2onnx.formulas import Formula, row_numbers
 from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported, lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
-from oneflow_onnx.oneflow2onnx.sizes import Dim, Size, combine, product
+from oneflow_onnx.oneflow2onnx.sizes import CapturedSize, Dim, combine, product
 
 BOOL = np.dtype(bool)
 
@@ -107,7 +107,7 @@ def _repeated_heads(b: GraphBuilder, x: Ref, queries: Ref) -> Ref:
     """Keys or values with a head for each of the queries."""
     *batch, groups, rows, columns = x.shape
     heads = queries.shape[-3]
-    if isinstance(groups, Size) or isinstance(heads, Size):
+    if isinstance(groups, CapturedSize) or isinstance(heads, CapturedSize):
         raise Unsupported("grouped attention with a number of heads that is not fixed")
     column = o.unsqueeze(b, x, [x.rank - 2])
     repeated = o.expand(b, column, (*batch, groups, heads // groups, rows, columns))
@@ -125,7 +125,7 @@ def _allowed(b: GraphBuilder, call: Call, scores: Ref, mask: list[Ref]) -> Ref |
     if not call["causal"]:
         return allowed
     queries, keys = scores.shape[-2:]
-    if isinstance(queries, Size) or isinstance(keys, Size):
+    if isinstance(queries, CapturedSize) or isinstance(keys, CapturedSize):
         rows, columns = o.positions(b, queries), o.positions(b, keys)
         later = b.op("Less", o.unsqueeze(b, rows, [1]), o.unsqueeze(b, columns, [0]), dtype=BOOL)
         causal = b.op("Not", later)

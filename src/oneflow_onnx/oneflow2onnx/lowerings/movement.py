@@ -12,7 +12,14 @@ from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported, lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.schemas import NeedsOpset
-from oneflow_onnx.oneflow2onnx.sizes import Dim, Shape, Size, combine, product, require_static
+from oneflow_onnx.oneflow2onnx.sizes import (
+    CapturedSize,
+    Dim,
+    Shape,
+    combine,
+    product,
+    require_static,
+)
 
 
 @lowering("reshape")
@@ -211,7 +218,7 @@ def _roll(b: GraphBuilder, call: Call) -> Ref:
             raise Unsupported("a shift that depends on values or on a symbolic size")
         size = x.shape[dim]
         amount = int(shift.constant)
-        if isinstance(size, Size):
+        if isinstance(size, CapturedSize):
             if not 0 <= amount < min(size.values) and not 0 < -amount < min(size.values):
                 raise Unsupported("a shift by more than a symbolic size")
             first = combine(size, amount, operator.sub) if amount > 0 else -amount
@@ -260,7 +267,7 @@ def _unfold(b: GraphBuilder, call: Call) -> Ref:
     (x,), dim = call.operands, call["dim"]
     last = combine(x.shape[dim], call["size"], operator.sub)
     inside = np.arange(call["size"], dtype=INT64)
-    if isinstance(last, Size):
+    if isinstance(last, CapturedSize):
         numbers = (b.constant(0, INT64), b.number(combine(last, 1, operator.add)))
         count = call.result.shape[dim]
         starts = b.op("Range", *numbers, b.constant(call["step"], INT64), shape=(count,))

@@ -9,7 +9,7 @@ from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, lowering
 from oneflow_onnx.oneflow2onnx.lowerings.convolution import channel_vector
 from oneflow_onnx.oneflow2onnx.reference import Ref
-from oneflow_onnx.oneflow2onnx.sizes import Size, combine
+from oneflow_onnx.oneflow2onnx.sizes import CapturedSize, combine
 
 
 def _wide(b: GraphBuilder, x: Ref) -> Ref:
@@ -40,7 +40,7 @@ def _normalize_fixed(b: GraphBuilder, call: Call) -> Ref:
 def _per_channel(b: GraphBuilder, call: Call, vector: Ref, x: Ref) -> Ref | None:
     """A statistic or weight as one number per channel of `x`; None if it is not that."""
     channels = x.shape[1] if x.rank > 1 else 1
-    if isinstance(channels, Size):
+    if isinstance(channels, CapturedSize):
         return None
     if vector.constant is not None and vector.constant.size == 1:
         return b.constant(np.full(channels, vector.constant.item(), x.dtype))
@@ -106,7 +106,7 @@ def _full(b: GraphBuilder, parameter: Ref, shape: tuple, dtype: np.dtype) -> Ref
     if (
         parameter.constant is None
         or parameter.constant.size != 1
-        or any(isinstance(d, Size) for d in shape)
+        or any(isinstance(d, CapturedSize) for d in shape)
     ):
         return None
     return b.constant(np.full(shape, parameter.constant.item(), dtype))
@@ -116,7 +116,7 @@ def _group_norm(b: GraphBuilder, call: Call) -> Ref:
     """Normalisation over all but batch and channels, or groups of channels."""
     x, mean, variance, weight, bias, eps = call.operands
     groups = x.shape[1]
-    if isinstance(groups, Size) or eps.constant is None:
+    if isinstance(groups, CapturedSize) or eps.constant is None:
         return _arithmetic(b, x, mean, variance, weight, bias, eps)
     epsilon = float(eps.constant)
     vectors = [_per_channel(b, call, vector, x) for vector in (weight, bias)]

@@ -13,7 +13,7 @@ from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported, lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.schemas import NeedsOpset
-from oneflow_onnx.oneflow2onnx.sizes import Dim, Size, combine, require_static, value_in
+from oneflow_onnx.oneflow2onnx.sizes import CapturedSize, Dim, combine, require_static, value_in
 
 _PADDING = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 _MODES = {"nearest": "nearest", "nearest-exact": "nearest", "linear": "linear", "cubic": "cubic"}
@@ -169,7 +169,9 @@ def _needs_indices(resampling: Resampling) -> bool:
     ONNX Runtime divides by a factor that is no integer where this package multiplies by its
     inverse, and it copies a dimension whose length the factor does not change.
     """
-    is_dynamic = isinstance(resampling.source, Size) or isinstance(resampling.target, Size)
+    is_dynamic = isinstance(resampling.source, CapturedSize) or isinstance(
+        resampling.target, CapturedSize
+    )
     fractional = resampling.scale and not (1 / resampling.scale).is_integer()
     return bool(is_dynamic and fractional and resampling.kind.startswith("nearest"))
 
@@ -220,7 +222,7 @@ def _scale(resampling: Resampling) -> float | None:
     counts = [
         len(size.values)
         for size in (resampling.source, resampling.target)
-        if isinstance(size, Size)
+        if isinstance(size, CapturedSize)
     ]
     pairs = [
         (value_in(resampling.source, capture), value_in(resampling.target, capture))

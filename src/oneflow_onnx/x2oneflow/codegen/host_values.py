@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from oneflow_onnx.x2oneflow.prepared_graph import NodeCall, PreparedGraph
 from oneflow_onnx.x2oneflow.registry import Evaluation
-from oneflow_onnx.x2oneflow.trainable import Kind, classify
+from oneflow_onnx.x2oneflow.trainable import InitializerKind, classify
 
 
 def host_names(prepared: PreparedGraph, names: Iterable[str]) -> frozenset[str]:
@@ -24,7 +24,9 @@ def inner_host_names(
     call: NodeCall, prepared: PreparedGraph, host: Iterable[str]
 ) -> frozenset[str]:
     """Return the names of values on the host in a subgraph of a call, or in its function."""
-    constants = [name for name, kind in classify(prepared).items() if kind is Kind.CONSTANT]
+    constants = [
+        name for name, kind in classify(prepared).items() if kind is InitializerKind.CONSTANT
+    ]
     names = {*host, *_host_inputs(call, prepared, host), *constants}
     while True:
         inside = host_names(prepared, names)

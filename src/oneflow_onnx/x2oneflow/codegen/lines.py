@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 
-class Slot(NamedTuple):
+class LiteralSlot(NamedTuple):
     """A literal in the construction of a layer that may differ between alike blocks.
 
     With a `default` it is a keyword argument, left out where it has that value.
@@ -38,7 +38,7 @@ class Layer:
 
     kind: str
     construction: str
-    slots: tuple[Slot, ...]
+    slots: tuple[LiteralSlot, ...]
     state: dict[str, np.ndarray]
 
 

@@ -11,10 +11,10 @@ import onnx
 
 from oneflow_onnx.x2oneflow.codegen.folding import Partial, Shapes, fold
 from oneflow_onnx.x2oneflow.codegen.host_values import host_names, inner_host_names
-from oneflow_onnx.x2oneflow.codegen.lines import Layer, Slot
+from oneflow_onnx.x2oneflow.codegen.lines import Layer, LiteralSlot
 from oneflow_onnx.x2oneflow.codegen.literals import is_number, number_literal
 from oneflow_onnx.x2oneflow.prepared_graph import NodeCall, PreparedGraph
-from oneflow_onnx.x2oneflow.trainable import Kind, classify
+from oneflow_onnx.x2oneflow.trainable import InitializerKind, classify
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Source:
 
     prepared: PreparedGraph
     state: Mapping[str, np.ndarray]
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, InitializerKind]
     constants: Mapping[str, np.ndarray]
     uses: Counter[str]
     host: frozenset[str]
@@ -44,7 +44,9 @@ class Source:
     def of(cls, model: onnx.ModelProto, prepared: PreparedGraph) -> Source:
         """Return the source of a model and its prepared graph."""
         kinds = classify(prepared)
-        constants = {n: a for n, a in prepared.constants.items() if kinds[n] is Kind.CONSTANT}
+        constants = {
+            n: a for n, a in prepared.constants.items() if kinds[n] is InitializerKind.CONSTANT
+        }
         state = {n: a for n, a in prepared.constants.items() if n not in constants}
         shapes = Shapes(model)
         folded, partial = fold(prepared, constants, shapes)
@@ -60,7 +62,9 @@ class Source:
         State from around it is among its inputs; constants are known in it.
         """
         kinds = classify(prepared)
-        state = {n: a for n, a in prepared.constants.items() if kinds[n] is not Kind.CONSTANT}
+        state = {
+            n: a for n, a in prepared.constants.items() if kinds[n] is not InitializerKind.CONSTANT
+        }
         inner = {n: a for n, a in prepared.constants.items() if n not in state}
         host = inner_host_names(call, prepared, self.host)
         constants = {**self.constants, **inner}
@@ -82,8 +86,8 @@ class Source:
     def stored(self, name: str, array: np.ndarray | None = None) -> Layer:
         """Return a parameter or buffer that is read by itself."""
         value = self.state[name] if array is None else array
-        slots = (Slot("shape", tuple(value.shape)),)
-        if self.kinds[name] is Kind.PARAMETER:
+        slots = (LiteralSlot("shape", tuple(value.shape)),)
+        if self.kinds[name] is InitializerKind.PARAMETER:
             construction = "nn.Parameter(flow.empty({}" + _dtype_argument(value) + "))"
             return Layer("weight", construction, slots, {"": value})
         return Layer("buffer", "flow.empty({}" + _dtype_argument(value) + ")", slots, {"": value})
@@ -106,7 +110,10 @@ def _uses(prepared: PreparedGraph) -> Counter[str]:
 
 
 def _transpose_weight(
-    call: NodeCall, state: dict[str, np.ndarray], kinds: dict[str, Kind], uses: Counter[str]
+    call: NodeCall,
+    state: dict[str, np.ndarray],
+    kinds: dict[str, InitializerKind],
+    uses: Counter[str],
 ) -> None:
     """Store the weight that a Transpose alone reads in its result's layout."""
     name = call.node.input[0] if call.node.op_type == "Transpose" else ""

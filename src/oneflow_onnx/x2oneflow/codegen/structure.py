@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from oneflow_onnx.x2oneflow.codegen.lines import Layer, Line, Slot
+from oneflow_onnx.x2oneflow.codegen.lines import Layer, Line, LiteralSlot
 
 # Names of local variables, taken in this order.
 _NAMES = ("x", "y", "z", "u", "v", "w")
@@ -70,7 +70,7 @@ class Body:
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         self.members: list[Member] = []
         self.statements: list[str] = []
-        self.slots: list[Slot] = []
+        self.slots: list[LiteralSlot] = []
         self.state: dict[str, np.ndarray] = {}
         self._variables: dict[str, str] = {}
         last = _last_uses(items, outputs)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from oneflow.base.function_table import FunctionTable
-from oneflow_onnx.x2oneflow.codegen.lines import Layer, Line, Slot
+from oneflow_onnx.x2oneflow.codegen.lines import Layer, Line, LiteralSlot
 from oneflow_onnx.x2oneflow.codegen.literals import literal, number_literal
 from oneflow_onnx.x2oneflow.codegen.source import Source
 from oneflow_onnx.x2oneflow.prepared_graph import NodeCall
@@ -119,7 +119,10 @@ def _write_matmul(call: NodeCall, source: Source) -> Line | None:
 
 
 def _linear(weight: np.ndarray, bias: np.ndarray | None) -> Layer:
-    slots = (Slot("in_features", weight.shape[1]), Slot("out_features", weight.shape[0]))
+    slots = (
+        LiteralSlot("in_features", weight.shape[1]),
+        LiteralSlot("out_features", weight.shape[0]),
+    )
     state = {"weight": np.ascontiguousarray(weight)}
     if bias is None:
         return Layer("linear", "nn.Linear({}, {}, bias=False)", slots, state)
@@ -197,13 +200,13 @@ def _write_conv(call: NodeCall, source: Source) -> Line | None:
         return None
     group = a.get("group", 1)
     slots = [
-        Slot("in_channels", kernel.shape[1] * group),
-        Slot("out_channels", kernel.shape[0]),
-        Slot("kernel_size", _pair(kernel.shape[2:])),
-        Slot("stride", _pair(a.get("strides") or [1] * rank), 1),
-        Slot("padding", _pair(pads[:rank]), 0),
-        Slot("dilation", _pair(a.get("dilations") or [1] * rank), 1),
-        Slot("groups", group, 1),
+        LiteralSlot("in_channels", kernel.shape[1] * group),
+        LiteralSlot("out_channels", kernel.shape[0]),
+        LiteralSlot("kernel_size", _pair(kernel.shape[2:])),
+        LiteralSlot("stride", _pair(a.get("strides") or [1] * rank), 1),
+        LiteralSlot("padding", _pair(pads[:rank]), 0),
+        LiteralSlot("dilation", _pair(a.get("dilations") or [1] * rank), 1),
+        LiteralSlot("groups", group, 1),
     ]
     state: dict[str, np.ndarray] = dict(
         zip(("weight", "bias"), (source.state[n] for n in names), strict=False)
@@ -227,7 +230,7 @@ def _write_batch_norm(call: NodeCall, source: Source) -> Line | None:
     state: dict[str, np.ndarray] = dict(
         zip(keys, (source.state[name] for name in names), strict=True)
     )
-    slots = (Slot("channels", len(state["weight"])),)
+    slots = (LiteralSlot("channels", len(state["weight"])),)
     eps = _keyword("eps", a.get("epsilon", 1e-5), 1e-5)
     # ONNX's momentum is the weight of the old statistics.
     momentum = _keyword("momentum", round(1 - a.get("momentum", 0.9), 6), 0.1)
@@ -256,7 +259,7 @@ def _write_layer_norm(call: NodeCall, source: Source) -> Line | None:
         return None
     eps = _keyword("eps", call.attributes.get("epsilon", 1e-5), 1e-5)
     construction = f"nn.LayerNorm({{}}{eps})"
-    slots = (Slot("features", len(weight)),)
+    slots = (LiteralSlot("features", len(weight)),)
     layer = Layer("norm", construction, slots, {"weight": weight, "bias": bias})
     return _line(call, [x], "{layer0}({0})", layer)
 
@@ -274,7 +277,7 @@ def _write_gather(call: NodeCall, source: Source) -> Line | None:
     weight = source.state[table]
     if weight.ndim != 2 or weight.dtype.kind != "f":
         return None
-    slots = (Slot("count", weight.shape[0]), Slot("features", weight.shape[1]))
+    slots = (LiteralSlot("count", weight.shape[0]), LiteralSlot("features", weight.shape[1]))
     layer = Layer("embedding", "nn.Embedding({}, {})", slots, {"weight": weight})
     return _line(call, [indices], "{layer0}({0})", layer)
 

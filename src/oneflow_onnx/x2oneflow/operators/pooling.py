@@ -24,7 +24,7 @@ _AVG_POOL: dict[int, Callable[..., Tensor]] = {
 
 
 @dataclass(frozen=True)
-class Windows:
+class PoolingWindows:
     """The windows of a pooling, per spatial dimension.
 
     Attributes:
@@ -51,7 +51,7 @@ class Windows:
         pads: Sequence[int] | None,
         auto_pad: str,
         ceil_mode: int,
-    ) -> Windows:
+    ) -> PoolingWindows:
         """Return the windows that ONNX's attributes describe for the operand `x`."""
         sizes, rank = list(x.shape[2:]), x.ndim - 2
         steps, dilation = list(strides or [1] * rank), list(dilations or [1] * rank)
@@ -131,7 +131,7 @@ def max_pool(
     n_outputs: int,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """Return the maximum of every window, and its flat index in the operand if that is wanted."""
-    windows = Windows.make(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
+    windows = PoolingWindows.make(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     lowest = -math.inf if x.is_floating_point() else flow.iinfo(x.dtype).min
     if n_outputs == 1 and x.is_floating_point() and len(windows.sizes) in _MAX_POOL:
         pool = _MAX_POOL[len(windows.sizes)]
@@ -146,7 +146,7 @@ def max_pool(
     return values, _flat_places(windows, flow.argmax(elements, -1), storage_order)
 
 
-def _flat_places(windows: Windows, elements: Tensor, storage_order: int) -> Tensor:
+def _flat_places(windows: PoolingWindows, elements: Tensor, storage_order: int) -> Tensor:
     """Return the flat index in the operand, of all batches and channels, of the chosen elements."""
     positions = []
     for axis in range(len(windows.sizes)):
@@ -178,7 +178,7 @@ def average_pool(
     strides: Sequence[int] | None = None,
 ) -> Tensor:
     """Return the mean of every window, of the padding too if `count_include_pad`."""
-    windows = Windows.make(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
+    windows = PoolingWindows.make(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     if set(windows.dilations) == {1} and len(windows.sizes) in _AVG_POOL:
         pool = _AVG_POOL[len(windows.sizes)]
         if windows.symmetric and not ceil_mode:
@@ -206,7 +206,7 @@ def lp_pool(
     strides: Sequence[int] | None = None,
 ) -> Tensor:
     """Return the p-norm of every window."""
-    windows = Windows.make(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
+    windows = PoolingWindows.make(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     return flow.pow(flow.sum(flow.pow(flow.abs(windows.elements(x, 0)), p), -1), 1 / p)
 
 

@@ -15,7 +15,7 @@ Function = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
-class Settings:
+class RecurrentAttributes:
     """The attributes that all recurrent operators share."""
 
     functions: list[Function]
@@ -39,13 +39,13 @@ def settings_of(
     clip: float,
     direction: str,
     layout: int,
-) -> Settings:
+) -> RecurrentAttributes:
     """Return what all recurrent operators share, with the defaults of one of them."""
     count = 2 if direction == "bidirectional" else 1
     names = list(activations) if activations else list(defaults) * count
     alpha_values, betas = iter(alpha or ()), iter(beta or ())
     functions = [_activation(name, alpha_values, betas) for name in names]
-    return Settings(functions, clip, direction, bool(layout))
+    return RecurrentAttributes(functions, clip, direction, bool(layout))
 
 
 # Default values of the parameters of activation functions, `alpha` and `beta`.
@@ -119,7 +119,7 @@ def _run_direction(
 
 def _run_layer(
     x: Tensor,
-    settings: Settings,
+    settings: RecurrentAttributes,
     initial: Sequence[Tensor | None],
     lengths: Tensor | None,
     hidden: int,
@@ -302,7 +302,7 @@ class LstmOperands:
 
 def run_lstm(
     operands: LstmOperands,
-    settings: Settings,
+    settings: RecurrentAttributes,
     initial: Sequence[Tensor | None],
     lengths: Tensor | None,
     input_forget: bool,

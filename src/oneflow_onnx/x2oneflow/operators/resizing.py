@@ -17,7 +17,7 @@ from oneflow_onnx.x2oneflow.values import check_size, integers, normalize_axis
 
 
 @dataclass(frozen=True)
-class Resampling:
+class ResizeMode:
     """The choice of positions in a resized dimension, and of the elements read there."""
 
     mode: str = "nearest"
@@ -106,7 +106,7 @@ def _resample(
     target: int,
     scale: float,
     region: tuple[float, float],
-    resampling: Resampling,
+    resampling: ResizeMode,
 ) -> Tensor:
     """Resize one dimension: a weighted sum of as many selections as there are samples."""
     length = x.shape[axis]
@@ -175,7 +175,7 @@ def resize(
     for axis, size in zip(named, targets, strict=True):
         full[axis] = size
     check_size(full)
-    resampling = Resampling(
+    resampling = ResizeMode(
         mode.replace("bilinear", "linear"),
         coordinate_transformation_mode,
         nearest_mode,
@@ -220,7 +220,7 @@ def _fill_outside(
     axes: Sequence[int],
     lengths: Sequence[int],
     bounds: Sequence[float],
-    resampling: Resampling,
+    resampling: ResizeMode,
     value: float,
 ) -> Tensor:
     """Return `x` with `value` where its positions lie outside the operand."""

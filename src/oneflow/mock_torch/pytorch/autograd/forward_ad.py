@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from weakref import ref
 
 from oneflow.differentiation.grad_mode import is_inference_mode_enabled
-from oneflow.nn.utils.transforms import LinearMap, Variables
+from oneflow.nn.utils.transforms import TangentMap, Variables
 from oneflow.tensor.tensor import Tensor
 
 
@@ -55,7 +55,7 @@ class _Level:
             return UnpackedDualTensor(primal, tangent)
         tangent = None
         if variables.is_dependent(tensor):
-            tangent = LinearMap(variables, tensor)(self._tangents)
+            tangent = TangentMap(variables, tensor)(self._tangents)
         primal, tangent = variables.finished((tensor, () if tangent is None else tangent))
         variables.enable()
         return UnpackedDualTensor(primal, tangent if isinstance(tangent, Tensor) else None)

@@ -13,9 +13,9 @@ from oneflow.mock_torch.missing import raise_missing
 from oneflow.mock_torch.pytorch.distributed.device_mesh import DeviceMesh
 from oneflow.mock_torch.pytorch.distributed.fsdp.gathered_parameters import (
     GatheredParameters,
-    Layout,
+    GatherPrecision,
+    MeshLayout,
     Places,
-    Precision,
     is_gathered,
     places_of,
 )
@@ -40,10 +40,10 @@ class MixedPrecisionPolicy:
     output_dtype: DType | None = None
     cast_forward_inputs: bool = True
 
-    def precision(self) -> Precision:
+    def precision(self) -> GatherPrecision:
         """The settings as dtypes of gathered parameters."""
         inputs = self.param_dtype if self.cast_forward_inputs else None
-        return Precision(self.param_dtype, self.reduce_dtype, inputs, self.output_dtype)
+        return GatherPrecision(self.param_dtype, self.reduce_dtype, inputs, self.output_dtype)
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def fully_shard(
         raise_missing("dp_mesh_dims", "give the part of the mesh with these dimensions as `mesh`")
     _check_offload(offload_policy, module)
     ranks = list(range(get_world_size())) if mesh is None else mesh.mesh.tolist()
-    layout = Layout(ranks, True, _dimension_by(shard_placement_fn))
+    layout = MeshLayout(ranks, True, _dimension_by(shard_placement_fn))
     places = {
         parameter: where
         for parameter, where in places_of(_unwrapped_modules(module)).items()

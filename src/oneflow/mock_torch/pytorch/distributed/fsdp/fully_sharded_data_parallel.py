@@ -32,8 +32,8 @@ from oneflow.mock_torch.pytorch.distributed.fsdp.api import (
     StateDictType,
 )
 from oneflow.mock_torch.pytorch.distributed.fsdp.gathered_parameters import (
-    Layout,
-    Precision,
+    GatherPrecision,
+    MeshLayout,
     WrappedParameters,
     cast_all,
     places_of,
@@ -182,7 +182,7 @@ class FullyShardedDataParallel(nn.Module):
         wrapped = {part for wrapper in self.fsdp_modules(module) for part in wrapper.modules()}
         wrap_children(module, policy, FullyShardedDataParallel, skipped | wrapped, options)
 
-    def _layout(self, mesh: DeviceMesh | None) -> Layout:
+    def _layout(self, mesh: DeviceMesh | None) -> MeshLayout:
         is_hybrid = self.sharding_strategy in (
             ShardingStrategy.HYBRID_SHARD,
             ShardingStrategy._HYBRID_SHARD_ZERO2,
@@ -193,16 +193,16 @@ class FullyShardedDataParallel(nn.Module):
                 f"device_mesh={mesh}"
             )
         ranks = list(group_ranks(self.process_group)) if mesh is None else mesh.mesh.tolist()
-        return Layout(ranks, self.sharding_strategy is not ShardingStrategy.NO_SHARD)
+        return MeshLayout(ranks, self.sharding_strategy is not ShardingStrategy.NO_SHARD)
 
     def _reshard(self) -> bool:
         strategies = (*_WITHOUT_COPIES, ShardingStrategy.NO_SHARD)
         return self.sharding_strategy not in strategies
 
-    def _precision(self) -> Precision:
+    def _precision(self) -> GatherPrecision:
         policy = self.mixed_precision
         inputs = policy.param_dtype if policy.cast_forward_inputs else None
-        return Precision(policy.param_dtype, policy.reduce_dtype, inputs)
+        return GatherPrecision(policy.param_dtype, policy.reduce_dtype, inputs)
 
     def _convert_buffers(self, modules: list[Module]) -> None:
         dtype = self.mixed_precision.buffer_dtype
@@ -475,7 +475,7 @@ def _unwrapped_modules(module: Module, skipped: set[Module]) -> Iterator[Module]
         yield from _unwrapped_modules(child, skipped)
 
 
-def _copy_buffers(modules: Iterable[Module], layout: Layout) -> None:
+def _copy_buffers(modules: Iterable[Module], layout: MeshLayout) -> None:
     """Copy the buffers of the first rank to all ranks."""
     with no_grad():
         for buffer in [buffer for module in modules for buffer in module._buffers.values()]:

@@ -32,7 +32,7 @@ from oneflow.tensor.tensor import ZERO_GRAD, Tensor
 from oneflow.tensor.views import unwrap
 
 
-class Precision(NamedTuple):
+class GatherPrecision(NamedTuple):
     """Dtypes in which a module computes; None leaves them as they are.
 
     Attributes:
@@ -48,7 +48,7 @@ class Precision(NamedTuple):
     outputs: DType | None = None
 
 
-class Layout(NamedTuple):
+class MeshLayout(NamedTuple):
     """The split of parameters.
 
     Attributes:
@@ -119,8 +119,8 @@ class GatheredParameters:
     def __init__(
         self,
         places: dict[Parameter, Places],
-        layout: Layout,
-        precision: Precision,
+        layout: MeshLayout,
+        precision: GatherPrecision,
         reshard_after_forward: bool | None,
     ) -> None:
         self.parameters = list(places)
@@ -154,7 +154,7 @@ class GatheredParameters:
     def gathered(self) -> Sequence[Tensor]:
         """Return the whole parameters as local tensors, recorded for the backward pass."""
         if MODE.enabled and any(parameter.requires_grad for parameter in self.parameters):
-            return _Gather.apply(self, *self.parameters)
+            return _GatherParameters.apply(self, *self.parameters)
         with no_grad():
             return self.copies(self.parameters)
 
@@ -323,7 +323,7 @@ class WrappedParameters(GatheredParameters):
         return super()._means(filled)
 
 
-class _Gather(Function):
+class _GatherParameters(Function):
     """Parts of parameters to wholes; gradients of wholes to parts of their means."""
 
     @staticmethod

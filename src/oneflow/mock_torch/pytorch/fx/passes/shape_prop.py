@@ -47,7 +47,7 @@ class ShapeProp(Interpreter):
         ...     from torch.fx.passes.shape_prop import ShapeProp
         >>> traced = torch.fx.symbolic_trace(lambda x: x.sum(1))
         >>> _ = ShapeProp(traced).propagate(torch.ones(2, 3))
-        >>> [tuple(each.meta["tensor_meta"].shape) for each in traced.graph.nodes]
+        >>> [tuple(node.meta["tensor_meta"].shape) for node in traced.graph.nodes]
         [(2, 3), (2,), (2,)]
     """
 

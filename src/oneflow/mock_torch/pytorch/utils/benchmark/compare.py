@@ -95,7 +95,7 @@ class Compare:
         for result in Measurement.merge(self._results):
             by_label.setdefault(result.label, []).append(result)
         options = self._colorize, self._trim_significant_figures, self._highlight_warnings
-        return "\n".join(_Table(group, *options).text() for group in by_label.values())
+        return "\n".join(_ComparisonTable(group, *options).text() for group in by_label.values())
 
 
 class _Column:
@@ -138,7 +138,7 @@ class _Column:
         return f"{value:>{self._length}.{self._decimals}f}{note:>{width}}"
 
 
-class _Table:
+class _ComparisonTable:
     """The measurements of a label."""
 
     def __init__(

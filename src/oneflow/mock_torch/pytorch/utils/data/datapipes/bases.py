@@ -28,7 +28,7 @@ class Shuffler:
         return self
 
 
-class Batcher:
+class BatcherDataPipe:
     """The arguments and the length of a pipe of batches.
 
     Args:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from oneflow.data.datapipes import DataChunk, IterDataPipe, functional_datapipe
-from oneflow.mock_torch.pytorch.utils.data.datapipes.bases import Batcher
+from oneflow.mock_torch.pytorch.utils.data.datapipes.bases import BatcherDataPipe
 from oneflow.mock_torch.pytorch.utils.data.datapipes.utils.common import _check_unpickable_fn
 
 
 @functional_datapipe("batch")
-class BatcherIterDataPipe(Batcher, IterDataPipe):
+class BatcherIterDataPipe(BatcherDataPipe, IterDataPipe):
     """Batches of samples.
 
     Args:

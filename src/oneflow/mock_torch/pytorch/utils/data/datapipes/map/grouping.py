@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.data.datapipes import MapDataPipe, functional_datapipe
-from oneflow.mock_torch.pytorch.utils.data.datapipes.bases import Batcher
+from oneflow.mock_torch.pytorch.utils.data.datapipes.bases import BatcherDataPipe
 
 
 @functional_datapipe("batch")
-class BatcherMapDataPipe(Batcher, MapDataPipe):
+class BatcherMapDataPipe(BatcherDataPipe, MapDataPipe):
     """Batches of samples.
 
     Args:
