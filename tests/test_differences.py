@@ -61,13 +61,13 @@ def test_state_dicts_hold_detached_tensors():
     assert layer.state_dict(keep_vars=True)["weight"] is layer.weight
 
 
-def test_arrays_are_copied():
-    array = np.zeros(3)
-    tensor = flow.from_numpy(array)
-    array[0] = 1
-    assert tensor.tolist() == [0, 0, 0]
+def test_arrays_are_copies_of_tensors_that_were_not_made_of_arrays():
+    tensor = flow.zeros(3)
     tensor.numpy()[:] = 5
     assert tensor.tolist() == [0, 0, 0]
+    array = np.zeros(3)
+    flow.from_numpy(array).numpy()[:] = 5
+    assert array.tolist() == [5, 5, 5]
     assert flow.from_numpy(np.zeros((2, 3)).T).is_contiguous()
 
 

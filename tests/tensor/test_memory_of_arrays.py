@@ -33,8 +33,6 @@ def collated(array: np.ndarray) -> flow.Tensor:
 DOORS: dict[str, Callable[[np.ndarray], flow.Tensor]] = {
     "tensor": flow.tensor,
     "Tensor": flow.Tensor,
-    "as_tensor": flow.as_tensor,
-    "from_numpy": flow.from_numpy,
     "new_tensor": lambda array: flow.ones(1).new_tensor(array),
     "an operand": lambda array: flow.zeros(array.shape) + array,
     "assigned": assigned,

@@ -277,7 +277,8 @@ def set_sharing_strategy(new_strategy: str) -> None:
     """Set the name that `get_sharing_strategy` returns.
 
     Nothing else depends on it: tensors go to other processes as copies of their values, so that no
-    file descriptors or files are used up.
+    file descriptors or files are used up, but for those that `Tensor.share_memory_` has moved to a
+    file without a name.
 
     Raises:
         AssertionError: an unknown name.
@@ -307,7 +308,7 @@ def init_reductions() -> None:
 
 
 def unlink_all_shared_memory() -> None:
-    """Nothing to do: tensors are copied, not shared. Kept for programs that call it.
+    """Nothing to do: shared memory goes with its last tensor. Kept for programs that call it.
 
     Example:
         >>> from oneflow import multiprocessing

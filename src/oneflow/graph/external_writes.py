@@ -10,9 +10,10 @@ from weakref import ref
 from oneflow.base.location import user_line
 from oneflow.graph.capturing_recorder import CapturingRecorder
 from oneflow.program.value import Value
+from oneflow.tensor.storage import Storage
 from oneflow.tensor.strides import is_view
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import WRITE_HOOKS, Handle, Storage, with_history_of
+from oneflow.tensor.views import WRITE_HOOKS, Handle, with_history_of
 
 
 class ExternalWriteError(RuntimeError):

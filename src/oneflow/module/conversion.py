@@ -156,6 +156,10 @@ class ConversionMixin:
         # Not by `to`, which a subclass may write by means of `cpu` and `cuda`.
         return self._apply(lambda tensor: tensor.to(device=device))
 
+    def share_memory(self) -> Self:
+        """Move all parameters and buffers to memory that processes share."""
+        return self._apply(lambda tensor: tensor.share_memory_())
+
     def to_empty(self, *, device: Device | str | int, recurse: bool = True) -> Self:
         """Give parameters and buffers new memory on `device` without copying values.
 

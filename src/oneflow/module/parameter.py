@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from multiprocessing.reduction import ForkingPickler
+from pickle import HIGHEST_PROTOCOL
 from typing import Any, SupportsIndex
 
 from oneflow.base.device import Device
@@ -127,3 +129,15 @@ def _from_value(value: Any, requires_grad: bool) -> Parameter:
 
 def _rebuild(array: Any, dtype: DType, device: DeviceOrSharding, requires_grad: bool) -> Parameter:
     return _from_value(unwrap(import_array(array, dtype, device)), requires_grad)
+
+
+def _reduce_for_process(parameter: Parameter) -> tuple[Any, ...]:
+    """Reduce a parameter that is sent to another process, with its memory if that is shared."""
+    if not parameter.is_shared():
+        return parameter.__reduce_ex__(HIGHEST_PROTOCOL)
+    attributes = dict(vars(parameter))
+    arguments = (parameter.detach(), parameter.requires_grad)
+    return Parameter, arguments, *((attributes,) if attributes else ())
+
+
+ForkingPickler.register(Parameter, _reduce_for_process)

@@ -10,6 +10,7 @@ from weakref import ref
 import jax
 import numpy as np
 
+from oneflow.base.device import CPU
 from oneflow.base.spec import TensorSpec
 from oneflow.base.x64 import x64
 from oneflow.primitives.shard_shapes import Sizes
@@ -167,6 +168,13 @@ class HostSettings:
 
 
 HOST = HostSettings()
+
+
+def copy_to_device(array: np.ndarray, spec: TensorSpec) -> Value:
+    """A value with a copy of a NumPy array, on the device of its spec."""
+    if HOST.keeps_arrays and spec.device is CPU:
+        return HostArray(spec, array.copy()).value()
+    return Value(spec, put(array, spec.device))
 
 
 class _Once:

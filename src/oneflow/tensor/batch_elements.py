@@ -10,10 +10,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from oneflow.tensor.storage import Storage
 from oneflow.tensor.strides import strided_layout
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.view_chain import Chain
-from oneflow.tensor.views import Storage
 
 
 class _Element(NamedTuple):

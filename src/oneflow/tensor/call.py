@@ -14,7 +14,8 @@ from oneflow.dispatch.call import (
 from oneflow.dispatch.operand_casts import CASTING
 from oneflow.primitives.operators.shape import reshape
 from oneflow.primitives.registry import Primitive
-from oneflow.program.value import Value, ValueOfClass
+from oneflow.program.value import Value, ValueOfClass, new_value
+from oneflow.runtime.eager import current
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.view_chain import ViewCall, ViewChain
 from oneflow.tensor.views import join, unwrap
@@ -90,7 +91,12 @@ def call_view(primitive: Primitive, base: Tensor, *numbers: Any, **attributes: A
 def apply_view(base: Tensor, view_call: ViewCall) -> Tensor:
     """The view that `view_call` makes of `base`, with which it shares memory."""
     primitive, numbers, attributes = view_call
-    value = base._value if base._family is None else unwrap(base)
+    family = base._family
+    if family is not None and family.storage.host is not None:
+        view = _view_of_host(base, view_call)
+        if view is not None:
+            return view
+    value = base._value if family is None else unwrap(base)
     view, chain, key = _new(Tensor), None, None
     if not CASTING:
         key = (base._chain, primitive, value.spec, *numbers, *attributes.items())
@@ -102,6 +108,27 @@ def apply_view(base: Tensor, view_call: ViewCall) -> Tensor:
         if key is not None and len(_CHAIN_CACHE) < _MAX_CACHE_SIZE and _is_repeated(hash(key)):
             chain = _new_chain(base._chain, value, view_call)
     return join(view, base, view_call, chain)
+
+
+def _view_of_host(base: Tensor, view_call: ViewCall) -> Tensor | None:
+    """A view of a memory of the host, which is read when somebody asks for it.
+
+    None if there is more to it, and it is to be recorded.
+    """
+    value = base._value
+    if value.node is not None or base._family.value.node is not None:
+        return None
+    if CASTING or current.capture is not None or not base._family.storage.host.is_large:
+        return None
+    primitive, numbers, attributes = view_call
+    operation = cached_operation(primitive, (value, *numbers), attributes)
+    if operation is None:
+        return None
+    pending = new_value(operation.out_specs[0], None, None, -1)
+    pending.stale = value.stale
+    view = join(wrap(pending), base, view_call)
+    view._seen = ~base._family.storage.version
+    return view
 
 
 def view_of_all(alias: Tensor, base: Tensor) -> Tensor:

@@ -16,11 +16,12 @@ from oneflow.primitives.operators.strided import bitcast, view_as_real
 from oneflow.primitives.strides import row_major
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
+from oneflow.tensor.storage import Storage
 from oneflow.tensor.strides import storage_offset_of, strided_layout
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import device_or_sharding, import_array
 from oneflow.tensor.view_chain import Chain, ViewCall, is_conjugate, replay, seen_as
-from oneflow.tensor.views import Storage, start_family, unwrap
+from oneflow.tensor.views import start_family, unwrap
 
 AnyTensor = TypeVar("AnyTensor", bound=Tensor)
 # Shape, strides and offset; whether it shows conjugates; dtype. See `part_of`.
@@ -47,7 +48,7 @@ def copy_memory(result: Tensor, tensor: Tensor, memo: dict[Any, Any]) -> None:
         memo[key] = result
         return
     if root is None:
-        root = memo[key] = wrap(family.storage.value.alias())
+        root = memo[key] = wrap(family.storage.root().alias())
     as_part(result, root, view_calls)
 
 
@@ -80,6 +81,8 @@ class Pointer:
 def is_exclusive(tensor: Tensor) -> bool:
     """Return whether nobody else has the memory of a tensor, nor its history."""
     family = tensor._family
+    if family.storage.host is not None:
+        return False
     return getrefcount(family) == _OF_FAMILY and getrefcount(family.storage) == _OF_STORAGE
 
 
@@ -151,9 +154,10 @@ def _memory_from(array: Any, dtype: Any, device: DeviceOrSharding) -> Tensor:
     return import_array(array, dtype, device)
 
 
-def _reduce_storage(storage: Storage) -> tuple[Any, ...]:
-    root = wrap(storage.value.alias())
+def reduce_storage(storage: Storage) -> tuple[Any, ...]:
+    """Reduce a memory to its numbers, dtype and device."""
+    root = wrap(storage.root().alias())
     return _memory_from, (root.numpy(), root.dtype, device_or_sharding(storage.value.spec))
 
 
-copyreg.pickle(Storage, _reduce_storage)
+copyreg.pickle(Storage, reduce_storage)

@@ -42,6 +42,8 @@ OPERATION_TABLES.append(_OPERATIONS)
 def element_view(base: Tensor, view_call: ViewCall) -> Tensor:
     """The view that a selection by numbers along all dimensions makes of `base`."""
     family = base._family
+    if family is not None and family.storage.host is not None:
+        return apply_view(base, view_call)
     value = base._value if family is None else unwrap(base)
     if value.node is not None or base._chain or CASTING or current.capture is not None:
         return apply_view(base, view_call)

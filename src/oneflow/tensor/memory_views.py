@@ -27,7 +27,7 @@ def base_of(tensor: Tensor) -> Tensor | None:
     if base is not None:
         return None if base is tensor else base
     if family.root_views():  # of a part without history
-        root = family.storage.value.alias()
+        root = family.storage.root().alias()
         base = wrap(root)
         family.base = ref(base)
         family = _storage_family(family, root)
@@ -60,7 +60,7 @@ def join_storage(tensor: Tensor, view_call: ViewCall) -> Tensor:
             "`resolve_conj()`"
         )
     if family.root_views():
-        root = family.storage.value.alias()
+        root = family.storage.root().alias()
         is_recorded = tensor.requires_grad and MODE.enabled
         if is_recorded:
             # The part has a history, the rest of the storage has none.

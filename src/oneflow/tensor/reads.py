@@ -12,7 +12,8 @@ import numpy as np
 from oneflow.runtime.eager import current, has_unknown_checks
 from oneflow.runtime.events import SINK
 from oneflow.runtime.small_programs import read_part
-from oneflow.tensor.views import MEMORY_LOCK, Handle
+from oneflow.tensor.storage import MEMORY_LOCK
+from oneflow.tensor.views import Handle
 
 
 class _Reads(threading.local):

@@ -14,9 +14,10 @@ from oneflow.runtime.eager import read_array
 from oneflow.tensor.call import wrap
 from oneflow.tensor.copied_memory import is_exclusive
 from oneflow.tensor.memory_views import join_storage
+from oneflow.tensor.storage import MEMORY_LOCK, Storage
 from oneflow.tensor.strides import is_view, storage_offset_of
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import MEMORY_LOCK, Storage, marked_like, share, write
+from oneflow.tensor.views import marked_like, share, write
 
 
 def elements_from(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -67,14 +68,19 @@ def _resize_storage(storage: Storage, size: int) -> None:
     """Make a memory at least `size` bytes large; new bytes are zero.
 
     Raises:
-        RuntimeError: it is that of a global tensor.
+        RuntimeError: it is that of a global tensor, or of an array.
     """
     with MEMORY_LOCK, no_grad():
-        value = storage.value
+        value = storage.root()
         spec = value.spec
         missing = -(-size // spec.dtype.itemsize) - spec.numel
         if missing <= 0:
             return
+        if storage.host is not None:
+            raise RuntimeError(
+                "Trying to resize storage that is not resizable: an array has the same memory; "
+                "resize a clone()"
+            )
         if spec.sbp is not None:
             raise RuntimeError(
                 "resize_: the memory of a global tensor with views cannot grow: resize a clone()"

@@ -40,12 +40,12 @@ from oneflow.runtime.lazy_array import HostArray
 from oneflow.tensor.attributes import UserAttributes, WithState
 from oneflow.tensor.global_values import full_array
 from oneflow.tensor.reads import READS, is_observed, read_number
+from oneflow.tensor.shared_arrays import array_of
+from oneflow.tensor.storage import MEMORY_LOCK, note_replacement
 from oneflow.tensor.view_chain import NO_VIEWS, ViewChain
 from oneflow.tensor.views import (
-    MEMORY_LOCK,
     alias_storage,
     cut_off,
-    note_replacement,
     start_family,
     unwrap,
     with_history_of,
@@ -156,9 +156,10 @@ class Tensor(WithState):
         return array
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
-        """A NumPy copy of the values; the tensor may require grad, whatever `force` says."""
+        """The values as an array, a copy or the memory of `array_of`; `force` changes nothing."""
         as_flag("numpy", "force", force)
-        return np.array(self._read())
+        array = array_of(self)
+        return np.array(self._read()) if array is None else array
 
     def item(self) -> int | float | bool:
         """The only element as a Python number.
@@ -180,8 +181,7 @@ class Tensor(WithState):
         return np.asarray(self._read()).tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = self.numpy()
-        return array if dtype is None else array.astype(dtype)
+        return np.array(self.numpy(), dtype, copy=copy)
 
     def __bool__(self) -> bool:
         if self._value.spec.numel != 1:

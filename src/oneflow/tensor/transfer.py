@@ -26,7 +26,7 @@ from oneflow.primitives.operators.creation import full_float, full_integer
 from oneflow.primitives.operators.elementwise import cast
 from oneflow.primitives.operators.shape import broadcast_to
 from oneflow.program.value import Value
-from oneflow.runtime.lazy_array import HOST, HostArray
+from oneflow.runtime.lazy_array import copy_to_device
 from oneflow.runtime.memory import copy_of_dlpack, put, wrap_array
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import (
@@ -38,9 +38,10 @@ from oneflow.tensor.global_values import (
     move_global,
     on_placement,
 )
+from oneflow.tensor.host_memory import HostMemory
 from oneflow.tensor.promotion import promote_types, result_type
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import unwrap
+from oneflow.tensor.views import share, unwrap
 
 _MAX_DIMENSIONS = 64  # NumPy's limit
 _PYTHON_NUMBERS = frozenset((bool, int, float, complex))
@@ -54,10 +55,27 @@ def value_from_numpy(array: np.ndarray, device: Any = CPU) -> Value:
     """
     if isinstance(device, Placement | Sharding):
         return global_from_numpy(array, as_sharding(device, array.ndim))
-    spec = spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), device)
-    if HOST.keeps_arrays and device == CPU:
-        return HostArray(spec, array.copy()).value()
-    return Value(spec, put(array, device))
+    return copy_to_device(array, spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), device))
+
+
+def share_numpy(array: np.ndarray) -> Tensor:
+    """A new tensor on the CPU in the memory of an array, or with a copy of one for reading only.
+
+    Raises:
+        TypeError: an element type that tensors do not have.
+    """
+    from_numpy_dtype(array.dtype)
+    if not array.flags.writeable or not array.dtype.isnative:
+        return wrap(value_from_numpy(array))
+    return wrap_in_memory(HostMemory(array))
+
+
+def wrap_in_memory(host: HostMemory) -> Tensor:
+    """A new tensor on the CPU in a memory of the host."""
+    array = host.array
+    tensor = wrap(host.new_value(spec_of(array.shape, from_numpy_dtype(array.dtype), CPU)))
+    share(tensor).storage.host = host
+    return tensor
 
 
 def wrap_numpy(array: np.ndarray) -> Tensor:

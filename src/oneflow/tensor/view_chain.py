@@ -230,7 +230,7 @@ def layout_without_copies(shape: tuple[int, ...], chain: Chain) -> StridedLayout
     Raises:
         RuntimeError: a dimension shows one element several times.
     """
-    layout = _layout_within(shape, chain)
+    layout = layout_within(shape, chain)
     if layout is not None and any(
         n > 1 and not step for n, step in zip(layout.shape, layout.strides, strict=True)
     ):
@@ -238,7 +238,7 @@ def layout_without_copies(shape: tuple[int, ...], chain: Chain) -> StridedLayout
     return layout
 
 
-def _layout_within(shape: tuple[int, ...], chain: Chain) -> StridedLayout | None:
+def layout_within(shape: tuple[int, ...], chain: Chain) -> StridedLayout | None:
     """The layout of the view at the end of `chain` in a base that is stored row by row.
 
     None if no strides describe it: PyTorch makes it a view because the base is not stored so.

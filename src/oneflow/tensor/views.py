@@ -14,9 +14,7 @@ makes the whole anew, they take turns (`MEMORY_LOCK`), as do those who accumulat
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Protocol, TypeVar
 from weakref import ref
 
@@ -26,7 +24,7 @@ from oneflow.differentiation.hooks import move_retained_gradient
 from oneflow.dispatch.global_call import converted
 from oneflow.primitives.operators.shape import overwrite
 from oneflow.program.value import INFERENCE, Value
-from oneflow.runtime.checks import note_write
+from oneflow.tensor.storage import MEMORY_LOCK, Storage, mark_stale, note_replacement
 from oneflow.tensor.view_chain import (
     NO_VIEWS,
     Chain,
@@ -62,8 +60,6 @@ class Handle(Protocol):
 
 
 T = TypeVar("T", bound=Handle)
-# Held while what several threads may change is read, changed and put back.
-MEMORY_LOCK = threading.RLock()
 # Called with a tensor and its new value before each write.
 WRITE_HOOKS: list[Callable[[Handle, Value], None]] = []
 
@@ -75,77 +71,6 @@ _OVERLAP_WITH_GRADIENT = (
     "A detached view that shows elements several times is being modified inplace by values that "
     "require a gradient. Write to what it was detached from, or to a clone() of it."
 )
-
-
-class Storage:
-    """The memory that several tensors share.
-
-    Attributes:
-        value: the root's data.
-        version: number of writes so far.
-        growths: for each time that the memory has grown the version from then on, and the views
-            that lead to what it was before. Families follow when they read the root again.
-    """
-
-    __slots__ = ("__weakref__", "_prune_at", "_tracked", "growths", "value", "version")
-
-    def __init__(self, value: Value) -> None:
-        self.value = value
-        self.version = 0
-        self.growths: tuple[tuple[int, Chain], ...] = ()
-        self._tracked = [ref(value)]
-        self._prune_at = 32
-
-    def track(self, value: Value) -> None:
-        """Remember a value read from here: the next write makes it stale."""
-        tracked = self._tracked
-        tracked.append(ref(value))
-        if len(tracked) > self._prune_at:
-            self._tracked = [reference for reference in tracked if reference() is not None]
-            self._prune_at = 2 * len(self._tracked) + 32
-
-    def replace(self, root: Value, uncounted: bool) -> None:
-        """Write: `root` is the new content."""
-        note_replacement(root, self.value, partial(_invalidate, ref(self)))
-        replaced: list[ref[Value]] = []
-        if not uncounted:
-            replaced, self._tracked = self._tracked, []
-        self.value = root
-        self.version += 1
-        self.track(root)
-        for reference in replaced:
-            value = reference()
-            if value is not None:
-                mark_stale(value)
-
-
-def _invalidate(storage: ref[Storage]) -> None:
-    """Make all tensors look again at the memory that they share, if there still are any."""
-    shared = storage()
-    if shared is not None:
-        shared.version += 1
-
-
-def note_replacement(new: Value, old: Value, invalidate: Callable[[], None] | None = None) -> None:
-    """Note that a tensor gets `old` again if `new`, its new value, cannot be computed.
-
-    Raises:
-        Exception: `new` was computed behind a check of another thread that has failed.
-    """
-    recorder = new.recorder
-    if new.array is not None:
-        note_write(new.array, partial(_restore, ref(new), old, invalidate))
-    elif recorder is not None:
-        recorder.note_replacement(new, old, invalidate)
-
-
-def _restore(new: ref[Value], old: Value, invalidate: Callable[[], None] | None) -> None:
-    """Roll back a value of a tensor: give it the array that the tensor held before."""
-    value = new()
-    if value is not None:
-        value.array = old.read()
-        if invalidate is not None:
-            invalidate()
 
 
 class Family:
@@ -195,6 +120,7 @@ class Family:
 
     def current(self) -> Value:
         """The root as it is now. A write by another family changes the data, not the history."""
+        self.storage.synchronize()
         if self.version != self.storage.version:
             self._follow_growth()
             with no_grad():
@@ -231,13 +157,6 @@ class Family:
         if new_root is not root:
             storage.track(root)
         self.value, self.version = root, storage.version
-
-
-def mark_stale(value: Value) -> None:
-    """Note that `value` was overwritten, for autograd's check of saved tensors."""
-    value.stale = True
-    if value.node is not None:
-        value.node.stale_outputs += 1
 
 
 def with_history_of(value: Value, other: Value) -> Value:
@@ -318,10 +237,31 @@ def unwrap(tensor: Handle) -> Value:
     It is replayed from the shared memory if another tensor wrote to that.
     """
     family = tensor._family
-    if family is None or tensor._seen == family.storage.version:
+    if family is None:
+        return tensor._value
+    storage = family.storage
+    if storage.host is not None:
+        if tensor._value.node is None and (value := _part_on_host(tensor, family)) is not None:
+            return value
+        storage.synchronize()
+    if tensor._seen == storage.version:
         return tensor._value
     with MEMORY_LOCK:
         return _reload(tensor, family)
+
+
+def _part_on_host(tensor: Handle, family: Family) -> Value | None:
+    """The value of a part without history of a memory of the host; None to ask the storage."""
+    chain = (*family.root_chain, *tensor._chain)
+    if not chain or family.value.node is not None:
+        return None
+    with MEMORY_LOCK:
+        storage = family.storage
+        host = storage.host
+        value = None if host is None else host.part_value(storage, tensor._value, chain)
+        if value is not None:
+            tensor._value = value
+        return value
 
 
 def _reload(tensor: Handle, family: Family) -> Value:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from oneflow.base.device import Device
-from oneflow.base.dtype import DType
+from oneflow.base.device import CPU, Device
+from oneflow.base.dtype import DType, get_default_dtype
 from oneflow.base.placement import Placement, parse_device
 from oneflow.base.sbp import SbpLike
 from oneflow.functional.creation.options import (
@@ -22,7 +22,7 @@ from oneflow.runtime.eager import read_array
 from oneflow.tensor.call import wrap
 from oneflow.tensor.methods import attach
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import import_array, value_from_dlpack
+from oneflow.tensor.transfer import import_array, share_numpy, value_from_dlpack
 from oneflow.tensor.views import unwrap
 
 
@@ -79,6 +79,8 @@ def _maybe_dtype(dtype: Any) -> DType | None:
 def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
     """`data` as a tensor: a tensor of that dtype and device is returned itself, with its history.
 
+    A NumPy array of that dtype shares its memory with the result, as of `from_numpy`.
+
     Example:
         >>> import oneflow as flow
         >>> x = flow.ones(2)
@@ -88,7 +90,15 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None
     data = contents_of(data, _maybe_dtype(dtype))
     if isinstance(data, Tensor):
         return data.to(parse_device(device, data.device), checked_dtype(dtype, data.dtype))
-    return import_array(data, _maybe_dtype(dtype), parse_device(device))
+    return _as_tensor(data, _maybe_dtype(dtype), parse_device(device))
+
+
+def _as_tensor(data: Any, dtype: DType | None, device: Any) -> Tensor:
+    """Numbers, lists or an array as a tensor, in the memory of an array where that can be."""
+    is_array = isinstance(data, np.ndarray) and (dtype is None or dtype.numpy == data.dtype)
+    if is_array and device == CPU:
+        return share_numpy(data)
+    return import_array(data, dtype, device)
 
 
 @function(method=False, keyword_aliases={"data": "obj"})
@@ -102,9 +112,10 @@ def asarray(
     """`obj` as a tensor.
 
     Args:
-        obj: a tensor, a number, nested sequences of them, another library's array, or the capsule
-            that its ``__dlpack__`` gives.
-        dtype: default that of `obj`; of Python's numbers the default dtypes.
+        obj: a tensor, a number, nested sequences of them, another library's array, the capsule
+            that its ``__dlpack__`` gives, or a buffer of bytes.
+        dtype: default that of `obj`; of Python's numbers the default dtypes, of a buffer the
+            default float type.
         device: default that of a tensor, or the CPU.
         copy: True for memory of its own, False to refuse what needs that, None for either.
         requires_grad: ask for its gradient; a tensor's own history is left out then.
@@ -117,21 +128,45 @@ def asarray(
         >>> flow.asarray([1, 2], copy=True)
         tensor([1, 2], dtype=oneflow.int64)
     """
-    source = from_dlpack(obj) if type(obj).__name__ == "PyCapsule" else obj
+    if type(obj).__name__ == "PyCapsule":
+        source = from_dlpack(obj)
+    elif _is_buffer(obj):
+        source = frombuffer(obj, dtype or get_default_dtype())
+    else:
+        source = obj
     result = as_tensor(source, dtype, device)
-    if copy is False and result is not obj:
+    is_memory = result is obj or _is_host_memory(result)
+    if copy is False and not is_memory:
         raise ValueError(
             f"asarray(): {type(obj).__name__} must be copied to be a tensor of that dtype on that "
             "device, but `copy` is False; give None or True"
         )
-    if result is obj and copy:
+    if copy and is_memory:
         result = result.clone()
     return with_grad(result.detach(), True) if requires_grad else result
 
 
+def _is_buffer(obj: Any) -> bool:
+    """Return whether an object is bytes to be read as numbers, and no array of numbers."""
+    if isinstance(obj, np.ndarray | np.generic | Tensor) or hasattr(obj, "__array__"):
+        return False
+    try:
+        memoryview(obj)
+    except TypeError:
+        return False
+    return True
+
+
+def _is_host_memory(tensor: Tensor) -> bool:
+    """Return whether a tensor shares the memory of an array."""
+    return tensor._family is not None and tensor._family.storage.host is not None
+
+
 @function(method=False, keyword_aliases={"ndarray": "obj"})
 def from_numpy(obj: np.ndarray) -> Tensor:
-    """A tensor with a copy of a NumPy array.
+    """A tensor in the memory of a NumPy array: each sees what is written to the other.
+
+    As long as somebody else has the array, the tensor looks at it whenever it is read.
 
     Raises:
         TypeError: it is not an array, or its element type has no tensor dtype.
@@ -144,14 +179,16 @@ def from_numpy(obj: np.ndarray) -> Tensor:
     """
     if not isinstance(obj, np.ndarray):
         raise TypeError(f"from_numpy(): expected np.ndarray (got {type(obj).__name__})")
-    return import_array(obj)
+    return share_numpy(obj)
 
 
 @function(method=False)
 def frombuffer(
     buffer: Any, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
-    r"""A vector with a copy of the bytes of a buffer, read as `dtype`.
+    r"""A vector in the memory of a buffer, whose bytes are read as `dtype`.
+
+    Of a buffer that cannot be written to it is a copy.
 
     Raises:
         ValueError: it is no buffer, or empty, too short, or not whole elements long.
@@ -176,7 +213,7 @@ def frombuffer(
             f"bytes of {dtype}; give `count`"
         )
     array = np.frombuffer(buffer, dtype.numpy, count, offset)
-    return with_grad(import_array(array), requires_grad)
+    return with_grad(share_numpy(array), requires_grad)
 
 
 @function(method=False, keyword_aliases={"ext_tensor": "obj"})

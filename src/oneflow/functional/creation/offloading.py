@@ -8,8 +8,9 @@ from oneflow.program.value import Value
 from oneflow.runtime.lazy_array import OffloadedArray
 from oneflow.runtime.meta_array import MetaArray
 from oneflow.tensor.methods import attach
+from oneflow.tensor.storage import MEMORY_LOCK
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import MEMORY_LOCK, marked_like, unwrap, with_history_of
+from oneflow.tensor.views import marked_like, unwrap, with_history_of
 
 
 def offload(self: Tensor) -> None:

@@ -19,9 +19,11 @@ from oneflow.functional.creation.file_storage import FileStorage
 from oneflow.runtime.eager import read_array
 from oneflow.runtime.memory import address_of
 from oneflow.tensor.call import wrap
+from oneflow.tensor.shared_memory import SharedMemory, share_with_processes
+from oneflow.tensor.storage import Storage
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
-from oneflow.tensor.views import Family, Storage, share
+from oneflow.tensor.views import Family, share
 
 
 class _Memory:
@@ -59,8 +61,13 @@ class _Memory:
         return self.nbytes() // self.element_size()
 
     def is_shared(self) -> bool:
-        """Return whether other processes have the memory, which is never so."""
-        return False
+        """Return whether other processes can have the memory."""
+        return isinstance(self._memory.host, SharedMemory)
+
+    def share_memory_(self) -> Self:
+        """Move the memory to where processes share it."""
+        share_with_processes(self._memory)
+        return self
 
     def data_ptr(self) -> int:
         """Return the address of the memory, for reading: values never change, and a write moves it.
@@ -68,12 +75,15 @@ class _Memory:
         It is 0 on the device ``meta``. For a tensor with shards, or without values yet, it is a
         number that all tensors on the memory share.
         """
-        value = self._memory.value
+        value = self._memory.root()
         if self.device.type == "meta":
             return 0
+        start = 0 if self._part is None else self._part.start
+        if self._memory.host is not None:
+            return self._memory.host.array.ctypes.data + start
         if value.is_symbolic or value.spec.sbp is not None:
             return id(self._memory)
-        return address_of(read_array(value)) + (0 if self._part is None else self._part.start)
+        return address_of(read_array(value)) + start
 
     def untyped(self) -> UntypedStorage:
         """Return the same memory as bytes."""
@@ -102,7 +112,7 @@ class _Memory:
     def _elements(self) -> Tensor:
         """The elements, in one dimension, as a tensor of the same memory."""
         memory = self._memory
-        root = wrap(memory.value.alias())
+        root = wrap(memory.root().alias())
         root._family, root._seen = Family(memory, root._value, ref(root), [0]), memory.version
         memory.track(root._value)
         elements = root.reshape(-1)
@@ -112,7 +122,7 @@ class _Memory:
 
     def _contents(self) -> Tensor:
         """The contents of the whole memory as a tensor."""
-        return wrap(self._memory.value.alias()) if self._part is None else self._elements()
+        return wrap(self._memory.root().alias()) if self._part is None else self._elements()
 
     def _read(self) -> np.ndarray:
         if self.device.type == "meta":
@@ -471,7 +481,7 @@ def _new_elements(contents: Any, dtype: DType, device: Device | str | None) -> T
 def _copied(memory: Storage, memo: dict[Any, Any]) -> Storage:
     """Other memory with the same contents, one for all that refer to it."""
     if id(memory) not in memo:
-        memo[id(memory)] = share(wrap(memory.value.alias()).clone()).storage, memory
+        memo[id(memory)] = share(wrap(memory.root().alias()).clone()).storage, memory
     return memo[id(memory)][0]
 
 

@@ -364,17 +364,6 @@ def is_nested(self: Tensor) -> bool:
     return False
 
 
-def is_shared(self: Tensor) -> bool:
-    """Return False: processes get copies of each other's tensors.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.ones(2).is_shared()
-        False
-    """
-    return False
-
-
 def is_meta(self: Tensor) -> bool:
     """True on the device ``meta``, where tensors have no values.
 
@@ -468,6 +457,5 @@ for _property in (
     attach(_property.__name__, property(_property))
 attach("is_sparse_csr", property(is_nested))
 attach("is_mkldnn", property(is_nested))
-attach("is_shared", is_shared)
 attach("sparse_dim", sparse_dim)
 attach("dense_dim", dense_dim)

@@ -30,6 +30,7 @@ from oneflow.tensor.resizing import (
     resize_to,
     with_elements,
 )
+from oneflow.tensor.shared_memory import SharedMemory, share_with_processes
 from oneflow.tensor.strides import is_contiguous, storage_offset_of
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import share, unwrap
@@ -55,6 +56,35 @@ def storage(self: Tensor) -> TypedStorage:
         6
     """
     return TypedStorage._of(share(self).storage, self.dtype)
+
+
+def share_memory_(self: Tensor) -> Tensor:
+    """Move the memory of the tensor to where processes share it, and return the tensor.
+
+    A process that gets the tensor, as an argument or by a queue of `multiprocessing`, has the same
+    memory: each sees what the others write.
+
+    Raises:
+        RuntimeError: the tensor is not on the CPU.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(2).share_memory_().is_shared()
+        True
+    """
+    share_with_processes(share(self).storage)
+    return self
+
+
+def is_shared(self: Tensor) -> bool:
+    """Return whether other processes can have the memory: `share_memory_` moved it there.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(2).is_shared()
+        False
+    """
+    return self._family is not None and isinstance(self._family.storage.host, SharedMemory)
 
 
 def storage_type(self: Tensor) -> type[TypedStorage]:
@@ -334,6 +364,8 @@ attach("output_nr", property(output_nr))
 for _method in (
     untyped_storage,
     storage,
+    share_memory_,
+    is_shared,
     storage_type,
     data_ptr,
     is_set_to,
