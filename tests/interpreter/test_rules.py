@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -14,12 +15,15 @@ import numpy as np
 import pytest
 from jax import lax
 
-from oneflow.interpreter import indexing, special_functions
+import oneflow as flow
+from oneflow.interpreter import indexing, random_bits, special_functions
 from oneflow.interpreter.numpy_function import NumpyFunction
 from oneflow.interpreter.rules import RULES, UnsupportedEquation, rule
+from oneflow.nn import functional as F
 from oneflow.primitives.operators.conv_xla import Window, convolve_input_adjoint
 from oneflow.primitives.operators.philox import philox
 from oneflow.primitives.trace import Trace
+from tests.oracle import eager_mode
 
 pytestmark = [pytest.mark.one_in(2), pytest.mark.usefixtures("jax_x64")]
 
@@ -94,7 +98,9 @@ def test_special_floats(function: Callable) -> None:
     assert_same(function, FLOATS)
 
 
-@pytest.mark.parametrize("name", special_functions._WITHOUT_SCIPY)
+@pytest.mark.parametrize(
+    "name", sorted({*special_functions._WITHOUT_SCIPY, *special_functions._AT_ONCE})
+)
 def test_single_precision_needs_no_scipy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     limit = 1.0 if name == "erf_inv" else 40.0
@@ -104,9 +110,23 @@ def test_single_precision_needs_no_scipy(name: str, monkeypatch: pytest.MonkeyPa
     x = x.astype(np.float32)
     function = getattr(lax, name)
     (mine,) = interpreted(function, x)
-    monkeypatch.setattr(special_functions, "_MAX_WITHOUT_SCIPY", 0)
+    monkeypatch.setattr(special_functions, "_MAX_WITHOUT_SCIPY", -1)
     (exact,) = interpreted(function, x.astype(np.float64))
     np.testing.assert_allclose(mine, exact.astype(np.float32), rtol=2e-7)
+
+
+def test_erf_in_single_precision_is_the_c_library_s() -> None:
+    rng = np.random.default_rng(0)
+    size = special_functions._BLOCK
+    places = (np.arange(400) + 0.5) / 64
+    tiny = 10.0 ** rng.uniform(-40, 0, size)
+    x = np.concatenate([FLOATS, places, -places, tiny, -tiny, 2 * rng.standard_normal(3 * size)])
+    x = x.astype(np.float32)
+    with np.errstate(all="ignore"):
+        (mine,) = interpreted(lax.erf, x)
+    exact = np.array(list(map(math.erf, x.tolist()))).astype(np.float32)
+    np.testing.assert_array_equal(mine, exact)
+    np.testing.assert_array_equal(np.signbit(mine), np.signbit(exact))
 
 
 @pytest.mark.parametrize(
@@ -288,6 +308,24 @@ def test_random_words(shape: tuple[int, ...]) -> None:
     words = np.uint32([0x243F6A88, 1, 0xFFFFFFFF, 0xA4093822])
     assert_same(lambda i, w: philox((i, w[0], i, w[1]), (w[2], w[3])), index, words)
     assert_same(lambda i, w: philox((w[0], w[1], w[2], i), (w[3], w[0])), index, words)
+
+
+def test_a_gradient_of_a_dropout_draws_no_words_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+    compute = random_bits._random_bits
+
+    def count(*operands: Any) -> Any:
+        drawn.append(len(operands))
+        return compute(*operands)
+
+    monkeypatch.setattr(random_bits, "_random_bits", count)
+    with eager_mode("cold"):
+        x = flow.ones(11, 4099, requires_grad=True)
+        y = F.dropout(x, 0.5)
+        y.sum().backward()
+        assert x.grad is not None
+        np.testing.assert_array_equal(x.grad.numpy(), y.numpy())
+    assert len(drawn) == -(-11 * 4099 // random_bits._BLOCK)
 
 
 def test_loops_of_a_batch_end_one_after_the_other() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,8 @@ from oneflow.primitives.operators.philox import FACTORS, KEY_STEPS, ROUNDS
 
 # Elements that are computed together: their words stay in a core's cache.
 _BLOCK = 1 << 14
+# Blocks whose words are stored, which takes 5 MB; and those of one draw, of which all could be.
+_MAX_STORED, _MAX_STORED_OF_DRAW = 16, 8
 _SHIFT = np.uint64(32)
 
 
@@ -26,14 +29,30 @@ def _philox(equation: Any) -> Callable:
         ]
         results = [np.empty(shape, np.uint32) for _ in range(4)]
         targets = [result.reshape(-1) for result in results]
-        for start in range(0, targets[0].size, _BLOCK):
+        size = targets[0].size
+        compute = _stored_bits if size <= _MAX_STORED_OF_DRAW * _BLOCK else _random_bits
+        for start in range(0, size, _BLOCK):
             block = slice(start, start + _BLOCK)
-            bits = _random_bits(*[operand[block] if operand.ndim else operand for operand in flat])
+            bits = compute(*[operand[block] if operand.ndim else operand for operand in flat])
             for target, part in zip(targets, bits, strict=True):
                 target[block] = part
         return results
 
     return draw
+
+
+def _stored_bits(*operands: np.ndarray) -> tuple[Any, Any, Any, Any]:
+    """As `_random_bits`, once for equal operands: a dropout's gradient draws what it has drawn."""
+    return _bits_of(*[(operand.tobytes(), operand.ndim) for operand in operands])
+
+
+@functools.lru_cache(maxsize=_MAX_STORED)
+def _bits_of(*contents: tuple[bytes, int]) -> tuple[Any, Any, Any, Any]:
+    """The words for operands of which the bytes and the number of dimensions are given."""
+    words = [np.frombuffer(content, np.uint32) for content, _ in contents]
+    return _random_bits(
+        *[word if ndim else word[0] for word, (_, ndim) in zip(words, contents, strict=True)]
+    )
 
 
 def _random_bits(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> tuple[Any, Any, Any, Any]:

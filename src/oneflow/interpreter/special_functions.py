@@ -2,10 +2,14 @@
 
 Importing SciPy takes a fifth of a second, longer than most programs compute with it. In single
 precision it therefore waits for an array that is worth it.
+
+`erf` is summed from its Taylor series about the nearest of some hundred places, in double
+precision: in single precision that is the C library's result, in an eighth of its time from Python.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 from collections.abc import Callable
@@ -15,8 +19,14 @@ import numpy as np
 
 from oneflow.interpreter.rules import dtype_of, is_half, rule
 
-# Elements up to which SciPy is not imported. Python takes a tenth of a microsecond for each.
-_MAX_WITHOUT_SCIPY = 2**16
+# Elements up to which SciPy is not imported. Python takes a tenth of a microsecond for each, the
+# functions that NumPy computes at once a fiftieth and less.
+_MAX_WITHOUT_SCIPY, _MAX_WITHOUT_SCIPY_AT_ONCE = 2**16, 2**22
+# Elements that are computed together: they stay in a core's cache.
+_BLOCK = 2**14
+# Places of the Taylor series of `erf`: up to a number from which on it is 1, so many for each unit.
+_LAST_PLACE, _PLACES = 6, 64
+_ERF_TERMS = 7
 # SciPy's names.
 _SCIPY_NAMES = {
     "erf": "erf",
@@ -42,12 +52,14 @@ _DIGAMMA_STEPS = 10
 def _special_function(equation: Any) -> Callable:
     name, dtype = equation.primitive.name, dtype_of(equation.outvars[0])
     wide = np.dtype(np.float32) if is_half(dtype) else dtype
-    is_exact = wide == np.float32 or name in _EXACT_WITHOUT_SCIPY
-    without_scipy = _WITHOUT_SCIPY.get(name) if is_exact else None
+    without_scipy = _WITHOUT_SCIPY.get(name)
+    limit = _MAX_WITHOUT_SCIPY
+    if wide == np.float32 and name in _AT_ONCE:
+        without_scipy, limit = _AT_ONCE[name], _MAX_WITHOUT_SCIPY_AT_ONCE
     is_exception, value = _EXCEPTIONS.get(name, (None, 0.0))
 
     def compute(*operands: Any) -> Any:
-        if without_scipy is not None and operands[0].size <= _MAX_WITHOUT_SCIPY:
+        if without_scipy is not None and operands[0].size <= limit:
             result = without_scipy(operands[0].astype(np.float64))
         else:
             special = importlib.import_module("scipy.special")
@@ -72,6 +84,46 @@ def _each(function: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarr
 def _lgamma(x: float) -> float:
     """The logarithm of the gamma function's absolute value; infinite at its poles."""
     return math.inf if x <= 0 and x.is_integer() else math.lgamma(x)
+
+
+@functools.cache
+def _erf_series() -> np.ndarray:
+    """The coefficients of the Taylor series of `erf` about its places, a row for each power."""
+    places = np.arange(_LAST_PLACE * _PLACES + 1) / _PLACES
+    slope = 2 / math.sqrt(math.pi) * np.exp(-places * places)
+    # The coefficients of its derivative g, since g'(x) = -2 x g(x).
+    slopes = [np.zeros_like(slope), slope]
+    for power in range(1, _ERF_TERMS - 1):
+        slopes.append(-2 * (places * slopes[-1] + slopes[-2]) / power)
+    terms = [term / power for power, term in enumerate(slopes[1:], 1)]
+    return np.array([_each(math.erf)(places), *terms])
+
+
+def _erf(x: np.ndarray) -> np.ndarray:
+    """The error function, with a relative error of at most 6e-15."""
+    size = np.minimum(np.abs(x), _LAST_PLACE)
+    numbers = np.rint(size * _PLACES)
+    distance = size - numbers / _PLACES
+    places = np.where(np.isnan(x), 0, numbers).astype(np.intp)
+    *others, result = (terms.take(places) for terms in _erf_series())
+    for term in reversed(others):
+        result = result * distance + term
+    return np.copysign(result, x)
+
+
+def _in_blocks(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    """A function of arrays, computed block by block."""
+
+    def compute(x: np.ndarray) -> np.ndarray:
+        if x.size <= _BLOCK:
+            return np.asarray(function(x))
+        flat, result = x.reshape(-1), np.empty(x.size, x.dtype)
+        for start in range(0, x.size, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            result[block] = function(flat[block])
+        return result.reshape(x.shape)
+
+    return compute
 
 
 def _erf_inv(x: np.ndarray) -> np.ndarray:
@@ -107,13 +159,15 @@ def _digamma(x: np.ndarray) -> np.ndarray:
     return result + np.log(z) - 0.5 / z - series
 
 
-_erf = _each(math.erf)
 # Functions of the C library, for double precision too.
-_EXACT_WITHOUT_SCIPY = ("erf", "erfc", "lgamma")
 _WITHOUT_SCIPY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "erf": _erf,
+    "erf": _each(math.erf),
     "erfc": _each(math.erfc),
-    "erf_inv": _erf_inv,
     "lgamma": _each(_lgamma),
-    "digamma": _digamma,
+}
+# Functions whose results are exact in single precision only.
+_AT_ONCE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "erf": _in_blocks(_erf),
+    "erf_inv": _in_blocks(_erf_inv),
+    "digamma": _in_blocks(_digamma),
 }
