@@ -75,6 +75,10 @@ FAULTS = [
     ("reads", 1, ["transfer of float32[2](B) from", "ranks=[1]", "all_reduce(float32[3]"]),
     ("splits", 1, ["different programs", "float32[2,2](S(0))", "float32[2,2](S(1))"]),
     ("shapes", 1, ["different programs", "float32[3]", "float32[4]"]),
+    *[
+        (f"loses a {what}", 1, ["rank 1 failed: ConnectionError: a message to rank 0 could not"])
+        for what in ("conversion", "transfer", "reduction")
+    ],
     ("lengths", 1, ["different programs", "float32[3]", "float32[400000]"]),
 ]
 

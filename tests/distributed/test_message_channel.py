@@ -1,6 +1,10 @@
 """Messages for which there is no memory, and those that are lost: the receiver gets an error."""
 
+import atexit
+import concurrent.futures
 import socket
+import sys
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -8,19 +12,38 @@ import pytest
 from oneflow.base.errors import OutOfMemoryError
 from oneflow.control_plane import key_value_store, message_channel
 from oneflow.control_plane.message_channel import MessageChannel
+from tests.distributed.test_faults import wait_until
 
 ADDRESS = (0, 1), "rows"
 SECONDS = 30.0
+# Bytes that a connection begins with.
+TOKEN_BYTES = 36
 
 
 @pytest.fixture
-def channel(monkeypatch) -> MessageChannel:
+def channel(monkeypatch) -> Iterator[MessageChannel]:
     """A channel that sends to itself, as rank 0."""
     store: dict[str, str] = {}
     monkeypatch.setattr(key_value_store, "put", store.__setitem__)
     monkeypatch.setattr(key_value_store, "get", lambda key, seconds: store[key])
     monkeypatch.setattr(message_channel, "_local_host", lambda: "127.0.0.1")
-    return MessageChannel()
+    channel = MessageChannel()
+    yield channel
+    atexit.unregister(channel._end)
+
+
+def break_connections(monkeypatch, share: float) -> None:
+    """Let connections break within the next message, when that share of it has been sent."""
+    send_all = socket.socket.sendall
+
+    def send_a_share(connection, data):
+        if len(data) == TOKEN_BYTES:
+            return send_all(connection, data)
+        send_all(connection, memoryview(data)[: int(share * len(data))])
+        connection.close()
+        raise BrokenPipeError("the test broke it")
+
+    monkeypatch.setattr(message_channel.socket.socket, "sendall", send_a_share)
 
 
 def test_messages_after_one_without_memory_arrive(channel, monkeypatch) -> None:
@@ -42,18 +65,59 @@ def test_messages_after_one_without_memory_arrive(channel, monkeypatch) -> None:
 
 
 def test_a_connection_that_ends_within_a_message_ends_the_wait(channel, monkeypatch) -> None:
-    send_all = socket.socket.sendall
-
-    def send_half(connection, data):
-        send_all(connection, memoryview(data)[: len(data) // 2] if len(data) == 48 else data)
-        if len(data) == 48:
-            connection.close()
-            raise ConnectionResetError
-
-    monkeypatch.setattr(message_channel.socket.socket, "sendall", send_half)
+    break_connections(monkeypatch, 0.5)
     handle = channel.send(0, ADDRESS, np.zeros(6))
-    with pytest.raises(ConnectionError, match="rank 0 ended within a message"):
-        channel.recv((0,), ADDRESS, SECONDS)
     assert handle.done.wait(SECONDS)
-    assert isinstance(handle.error, ConnectionResetError)
+    assert isinstance(handle.error, BrokenPipeError)
+    with pytest.raises(ConnectionError, match="rank 0 ended within a message"):
+        channel.recv((0,), ((2, 3), "rows"), SECONDS)
     assert channel.has_message((0,), ADDRESS)
+
+
+@pytest.mark.parametrize("size", [6, 20_000], ids=["small", "large"])
+def test_after_a_lost_message_nothing_is_sent_in_its_place(channel, monkeypatch, size) -> None:
+    rows = np.arange(6.0)
+    channel.send(0, ADDRESS, rows)
+    channel.recv((0,), ADDRESS, SECONDS)
+    lost = "a message to rank 0 could not be sent: .*the test broke it"
+    with monkeypatch.context() as patch:
+        break_connections(patch, 0.0)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            waiting = pool.submit(channel.recv, (0,), ADDRESS, SECONDS)
+            handle = pool.submit(channel.send, 0, ADDRESS, np.zeros(size)).result()
+            with pytest.raises(ConnectionError, match=lost):
+                waiting.result()
+    assert handle.done.wait(SECONDS)
+    with pytest.raises(ConnectionError, match=lost):
+        channel.send(0, ADDRESS, rows)
+    with pytest.raises(TimeoutError):
+        channel.recv((0,), ((2, 3), "of others"), 0.01)
+
+
+def test_messages_of_all_sizes_arrive_in_order(channel) -> None:
+    """Small ones are sent at once by all threads but the main one, unless others wait."""
+    arrays = [np.arange(size) for size in (0, 5, 70_000, 1, 300_000, 2, 3)]
+    channel.send(0, ADDRESS, arrays[0])
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        for array in arrays[1:]:
+            pool.submit(channel.send, 0, ADDRESS, array)
+    for array in arrays:
+        np.testing.assert_array_equal(channel.recv((0,), ADDRESS, SECONDS)[1], array)
+
+
+@pytest.mark.parametrize("fails_late", [False, True])
+def test_a_message_that_is_lost_before_the_end_is_an_error(
+    channel, monkeypatch, fails_late
+) -> None:
+    """The receiver may wait for it, while this process waits for all others to finish."""
+    errors: list[BaseException] = []
+    monkeypatch.setattr(sys, "excepthook", lambda kind, error, trace: errors.append(error))
+    break_connections(monkeypatch, 0.0)
+    if fails_late:
+        channel._end()
+    handle = channel.send(0, ADDRESS, np.zeros(6))
+    assert handle.done.wait(SECONDS)
+    if not fails_late:
+        channel._end()
+    wait_until(lambda: errors)
+    assert "a message to rank 0 could not be sent" in str(errors)

@@ -26,6 +26,7 @@ pytestmark = [
 PROGRAMS = {
     2: (
         "collectives.py",
+        "collective_transports.py",
         "process_groups.py",
         "interleaved.py",
         "seeds_by_rank.py",
@@ -52,6 +53,7 @@ PROGRAMS = {
     ),
     3: (
         "collectives.py",
+        "collective_transports.py",
         "process_groups.py",
         "interleaved.py",
         "seeds_by_rank.py",

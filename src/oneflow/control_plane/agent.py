@@ -227,6 +227,8 @@ class Agent:
             if os.getpid() != self._process:
                 # A copy of this process, made by `os.fork`, is no rank.
                 return report(kind, error, trace)
+            if self._shutdown.is_set():
+                return None  # All have finished, and what a thread could not send is not missed.
             failure = "".join(traceback.format_exception_only(kind, error)).strip()
             # If another process is the root cause, this one exits without printing its traceback.
             wait_first = is_connection_failure(failure)

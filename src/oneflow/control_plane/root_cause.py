@@ -21,6 +21,7 @@ _CONNECTION_FAILURES = (
     "Connection closed",
     "Connection refused",
     "Broken pipe",
+    "ended within a message",
     "JAX distributed service",
     "coordination service",
     "CoordinationService",

@@ -41,7 +41,7 @@ def run_on_buckets(
     """Run a collective operation of some ranks on values of tensors, packed into vectors.
 
     Args:
-        function: one of `spmd_collectives` that returns as many vectors as it takes.
+        function: one of `collective_functions` that returns as many vectors as it takes.
         buckets: the tensors of each vector.
         values_of: returns the values that are sent for the tensors of a bucket. It is called for
             all buckets before anything is computed, and a value without other references is never

@@ -15,7 +15,7 @@ import numpy as np
 from oneflow.base import cluster
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.distributed import spmd_collectives as spmd
+from oneflow.distributed import collective_functions as functions
 from oneflow.distributed.buckets import make_buckets, run_on_buckets, values_of
 from oneflow.distributed.device_group import run_on_values
 from oneflow.distributed.groups import (
@@ -62,7 +62,9 @@ def all_reduce(
     """
     if is_outside(group):
         return None
-    return _run_into([tensor], spmd.all_reduce, [tensor], group, async_op, **_reduction(op, tensor))
+    return _run_into(
+        [tensor], functions.all_reduce, [tensor], group, async_op, **_reduction(op, tensor)
+    )
 
 
 def reduce(
@@ -91,7 +93,9 @@ def reduce(
         return None
     dst = rank_in_job("dst", dst, group_dst, group)
     targets = [tensor] if cluster.rank() == dst else []
-    return _run_into(targets, spmd.all_reduce, [tensor], group, async_op, **_reduction(op, tensor))
+    return _run_into(
+        targets, functions.all_reduce, [tensor], group, async_op, **_reduction(op, tensor)
+    )
 
 
 def all_gather(
@@ -122,7 +126,7 @@ def all_gather(
     if is_outside(group):
         return None
     _check_list("tensor_list", tensor_list, group, tensor)
-    return _run_into(tensor_list, spmd.all_gather, [tensor], group, async_op)
+    return _run_into(tensor_list, functions.all_gather, [tensor], group, async_op)
 
 
 def all_gather_into_tensor(
@@ -152,7 +156,12 @@ def all_gather_into_tensor(
     _check_parts(output_tensor, input_tensor, "output_tensor", "input_tensor", group)
     shape = tuple(output_tensor.shape)
     return _run_into(
-        [output_tensor], spmd.all_gather_into_tensor, [input_tensor], group, async_op, shape=shape
+        [output_tensor],
+        functions.all_gather_into_tensor,
+        [input_tensor],
+        group,
+        async_op,
+        shape=shape,
     )
 
 
@@ -183,7 +192,7 @@ def reduce_scatter(
         return None
     _check_list("input_list", input_list, group, output)
     return _run_into(
-        [output], spmd.reduce_scatter, input_list, group, async_op, **_reduction(op, output)
+        [output], functions.reduce_scatter, input_list, group, async_op, **_reduction(op, output)
     )
 
 
@@ -215,7 +224,12 @@ def reduce_scatter_tensor(
     _check_parts(input_tensor, output_tensor, "input_tensor", "output_tensor", group)
     attributes = {"shape": tuple(output_tensor.shape), **_reduction(op, output_tensor)}
     return _run_into(
-        [output_tensor], spmd.reduce_scatter_tensor, [input_tensor], group, async_op, **attributes
+        [output_tensor],
+        functions.reduce_scatter_tensor,
+        [input_tensor],
+        group,
+        async_op,
+        **attributes,
     )
 
 
@@ -245,7 +259,7 @@ def all_to_all(
         return None
     _check_list("input_tensor_list", input_tensor_list, group)
     _check_list("output_tensor_list", output_tensor_list, group, input_tensor_list[0])
-    return _run_into(output_tensor_list, spmd.all_to_all, input_tensor_list, group, async_op)
+    return _run_into(output_tensor_list, functions.all_to_all, input_tensor_list, group, async_op)
 
 
 def broadcast(
@@ -275,7 +289,7 @@ def broadcast(
         return None
     src = rank_in_job("src", src, group_src, group)
     source = group_index("src", src, group_ranks(group))
-    return _run_into([tensor], spmd.broadcast, [tensor], group, async_op, source=source)
+    return _run_into([tensor], functions.broadcast, [tensor], group, async_op, source=source)
 
 
 def broadcast_tensors(tensors: Sequence[Tensor], src: int, ranks: tuple[int, ...]) -> None:
@@ -284,7 +298,9 @@ def broadcast_tensors(tensors: Sequence[Tensor], src: int, ranks: tuple[int, ...
     for tensor in tensors:
         check_tensor(tensor)
     buckets = make_buckets(tensors)
-    for tensor, value in run_on_buckets(spmd.broadcast, buckets, values_of, ranks, source=source):
+    for tensor, value in run_on_buckets(
+        functions.broadcast, buckets, values_of, ranks, source=source
+    ):
         _write(tensor, value)
 
 
@@ -328,7 +344,7 @@ def scatter(
             raise ValueError(f"`scatter_list` must be given on process {src}, which is `src`")
         _check_list("scatter_list", scatter_list, group, tensor)
         parts = scatter_list
-    return _run_into([tensor], spmd.scatter, parts, group, async_op, source=source)
+    return _run_into([tensor], functions.scatter, parts, group, async_op, source=source)
 
 
 def gather(
@@ -366,7 +382,7 @@ def gather(
             raise ValueError(f"`gather_list` must be given on process {dst}, which is `dst`")
         _check_list("gather_list", gather_list, group, tensor)
         targets = gather_list
-    return _run_into(targets, spmd.all_gather, [tensor], group, async_op)
+    return _run_into(targets, functions.all_gather, [tensor], group, async_op)
 
 
 def barrier(
@@ -386,7 +402,7 @@ def barrier(
     if is_outside(group):
         return None
     token = value_from_numpy(np.zeros(1, np.int32))
-    work = work_of(run_on_values(spmd.barrier, [token], group_ranks(group)))
+    work = work_of(run_on_values(functions.barrier, [token], group_ranks(group)))
     if async_op:
         return work
     work.wait()
@@ -408,7 +424,7 @@ def _run_into(
 
     Args:
         targets: tensors into which the results are written; none if they are for other processes.
-        function: one of `spmd_collectives`.
+        function: one of `collective_functions`.
         tensors: its operands.
         group: the processes.
         async_op: return a handle.

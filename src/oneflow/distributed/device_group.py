@@ -1,7 +1,8 @@
 """Groups of devices, one of each process, and the launch of collective operations on arrays.
 
-Each process passes its arrays and gets its results; in between they are one global array over the
-devices of the group, on which one compiled program runs in all processes at once.
+Each process passes its arrays and gets its results. On accelerators they are one global array in
+between, over the devices of the group, on which one compiled program runs in all processes at once.
+On CPUs messages carry them.
 """
 
 from __future__ import annotations
@@ -19,13 +20,17 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from oneflow.base import cluster
 from oneflow.base.device import Device
 from oneflow.base.dtype import from_numpy_dtype
+from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.spec import spec_of
 from oneflow.base.x64 import in_x64
 from oneflow.control_plane.collective_launch import launch_collective
-from oneflow.distributed.spmd_collectives import RANKS_AXIS
+from oneflow.distributed.compiled_transport import RANKS_AXIS, CompiledTransport
+from oneflow.distributed.message_transport import MessageTransport
 from oneflow.program.value import Value
+from oneflow.runtime.cold import is_exclusive, runs_on_numpy
 from oneflow.runtime.collective_program import collective_program
 from oneflow.runtime.eager import is_capturing, read_array
+from oneflow.runtime.memory import wrap_on
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,7 @@ def run_collective(
     """Run a collective operation; all processes of the group must call this.
 
     Args:
-        function: one of `spmd_collectives`, the same on all processes.
+        function: one of `collective_functions`, the same on all processes.
         group: the participating processes.
         arrays: the operands of this process, of the same shapes on all.
         attributes: further arguments of `function`.
@@ -101,16 +106,54 @@ def run_collective(
     Returns:
         The results of this process.
     """
+    description = describe(function, arrays, attributes)
+    if not runs_on_numpy(Device(group.type)):
+        run = _compiled(function, group, arrays, attributes)
+        return launch_collective(group.ranks, group.type, description, run)
+    exchange = _by_messages(function, group, arrays, attributes, description)
+    return launch_collective(group.ranks, group.type, description, exchange, "messages")
+
+
+def _by_messages(
+    function: Callable[..., Any],
+    group: DeviceGroup,
+    arrays: Sequence[Any],
+    attributes: dict[str, Any],
+    description: str,
+) -> Callable[[], tuple[list[Any], None]]:
+    """A function that runs a collective operation on the host; see `launch_collective`."""
+    operands = list(map(np.asarray, arrays))
+
+    def exchange() -> list[np.ndarray]:
+        transport = MessageTransport(group.ranks, description)
+        # Another thread than the one whose errors are ignored.
+        with np.errstate(all="ignore"):
+            return list(map(np.asarray, function(transport, *operands, **attributes)))
+
+    def run() -> tuple[list[Any], None]:
+        # Half an exchange would be taken for the beginning of the next one.
+        results = run_without_interrupt(exchange)
+        own = [x if is_exclusive(x) else np.array(x, order="C") for x in results]
+        return [wrap_on(array, group.local_device) for array in own], None
+
+    return run
+
+
+def _compiled(
+    function: Callable[..., Any],
+    group: DeviceGroup,
+    arrays: Sequence[Any],
+    attributes: dict[str, Any],
+) -> Callable[[], tuple[list[Any], jax.Array]]:
+    """A function that runs a collective operation as a program; see `launch_collective`."""
     operands = [group.operand(array) for array in arrays]
     program = _compile(function, group, tuple(sorted(attributes.items())))
-    description = describe(function, arrays, attributes)
 
-    def run() -> tuple[Any, Any]:
+    def run() -> tuple[list[Any], jax.Array]:
         *results, end = program(*operands)
-        return results, end
+        return [result.addressable_data(0) for result in results], end
 
-    results = launch_collective(group.ranks, group.type, description, run)
-    return [result.addressable_data(0) for result in results]
+    return run
 
 
 def run_on_values(
@@ -160,7 +203,7 @@ def _compile(
     """Return the compiled program of a function; its last result signals its end."""
 
     def run(*arrays: Any) -> Any:
-        return *function(*arrays, **dict(attributes)), jnp.zeros((), bool)
+        return *function(CompiledTransport(), *arrays, **dict(attributes)), jnp.zeros((), bool)
 
     run.__name__ = function.__name__
     # Values declared as replicated differ between ranks; nothing in the program relies on it.

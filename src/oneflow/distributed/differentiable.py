@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow.autograd.function import Function
-from oneflow.distributed import spmd_collectives as spmd
+from oneflow.distributed import collective_functions as functions
 from oneflow.distributed.device_group import run_on_values
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
@@ -18,7 +18,7 @@ class _Sum(Function):
     @staticmethod
     def forward(ctx: Any, tensor: Tensor, ranks: tuple[int, ...]) -> Tensor:
         ctx.ranks = ranks
-        return wrap(run_on_values(spmd.all_reduce, [unwrap(tensor)], ranks)[0])
+        return wrap(run_on_values(functions.all_reduce, [unwrap(tensor)], ranks)[0])
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:

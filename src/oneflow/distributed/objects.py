@@ -13,7 +13,7 @@ import numpy as np
 
 from oneflow.base import cluster
 from oneflow.dispatch.global_call import FIRST_SEED
-from oneflow.distributed import spmd_collectives as spmd
+from oneflow.distributed import collective_functions as functions
 from oneflow.distributed.device_group import group_of_ranks, run_collective
 from oneflow.distributed.groups import (
     ProcessGroup,
@@ -251,9 +251,11 @@ def _check_length(name: str, objects: Sequence[Any], like: Sequence[Any]) -> Non
 
 def _all_gather(content: bytes, ranks: tuple[int, ...]) -> list[bytes]:
     """Return the contents of all processes, whose lengths may differ."""
-    lengths = [int(length[0]) for length in _run(spmd.all_gather, np.array([len(content)]), ranks)]
+    lengths = [
+        int(length[0]) for length in _run(functions.all_gather, np.array([len(content)]), ranks)
+    ]
     padded = np.frombuffer(content.ljust(_padded(max(lengths))), np.uint8)
-    gathered = _run(spmd.all_gather, padded, ranks)
+    gathered = _run(functions.all_gather, padded, ranks)
     return [array.tobytes()[:length] for array, length in zip(gathered, lengths, strict=True)]
 
 
@@ -261,10 +263,10 @@ def broadcast_bytes(content: bytes, src: int, ranks: tuple[int, ...] | None = No
     """Return the content of process `src`, on all of `ranks`, by default on all processes."""
     ranks = group_ranks(None) if ranks is None else ranks
     source = group_index("src", src, ranks)
-    (length,) = _run(spmd.broadcast, np.array([len(content)]), ranks, source=source)
+    (length,) = _run(functions.broadcast, np.array([len(content)]), ranks, source=source)
     size = int(length[0])
     padded = np.frombuffer(content[:size].ljust(_padded(size)), np.uint8)
-    (received,) = _run(spmd.broadcast, padded, ranks, source=source)
+    (received,) = _run(functions.broadcast, padded, ranks, source=source)
     return received.tobytes()[:size]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from oneflow.base import cluster
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType, dtype_named
+from oneflow.distributed.collective_functions import transfer
 from oneflow.distributed.collectives import check_tensor
 from oneflow.distributed.device_group import (
     device_group,
@@ -17,7 +18,6 @@ from oneflow.distributed.device_group import (
     run_collective,
     value_of,
 )
-from oneflow.distributed.spmd_collectives import transfer
 from oneflow.runtime.eager import read_array
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor

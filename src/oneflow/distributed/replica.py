@@ -15,12 +15,12 @@ from oneflow.base.placement import Placement
 from oneflow.differentiation.backward import call_after_backward
 from oneflow.differentiation.grad_mode import MODE, no_grad
 from oneflow.distributed.buckets import make_buckets
+from oneflow.distributed.collective_functions import average
 from oneflow.distributed.collectives import broadcast_tensors
 from oneflow.distributed.device_group import run_on_values
 from oneflow.distributed.grad_bucket import CommHook, run_comm_hook
 from oneflow.distributed.groups import ProcessGroup, group_ranks
 from oneflow.distributed.joining import Join, Joinable, JoinHook
-from oneflow.distributed.spmd_collectives import average
 from oneflow.module.module import Module
 from oneflow.primitives.operators.bucket import pack_bucket, unpack_bucket
 from oneflow.primitives.operators.creation import zeros

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from oneflow.base.placement import Placement
 from oneflow.differentiation.grad_mode import no_grad
-from oneflow.distributed import spmd_collectives as spmd
+from oneflow.distributed import collective_functions as functions
 from oneflow.distributed.collectives import check_tensor
 from oneflow.distributed.device_group import run_on_values
 from oneflow.distributed.groups import ProcessGroup, group_ranks, is_outside
@@ -66,7 +66,7 @@ def all_to_all_single(
     length = int(all_gather_ints([longest], Placement("cpu", ranks)).max())
     with no_grad():
         parts = [_padded(part, length) for part in input.split(input_sizes)]
-        values = run_on_values(spmd.all_to_all, [unwrap(part) for part in parts], ranks)
+        values = run_on_values(functions.all_to_all, [unwrap(part) for part in parts], ranks)
         chunks = [wrap(value)[:size] for value, size in zip(values, output_sizes, strict=True)]
         write(output, unwrap(cat(chunks)))
     return work_of(values, [output]) if async_op else None

@@ -14,16 +14,13 @@ import numpy as np
 from oneflow.base import cluster
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement
-from oneflow.control_plane.message_channel import Address, message_channel
+from oneflow.control_plane.message_channel import NO_TIMEOUT, Address, message_channel
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.sharding.collectives import collectives_of
 from oneflow.primitives.sharding.host_boxing import Chunks, Exchange
 from oneflow.program.ir import Program
 from oneflow.runtime.part_arrays import PartArrays, convert_parts
 from oneflow.runtime.shards import Coordinate
-
-# Seconds for which a process waits for another; the coordinator finds those that never come.
-_SECONDS = 1e6
 
 
 def is_collective(operation: Operation) -> bool:
@@ -47,7 +44,7 @@ def convert(operation: Operation, operand: Any) -> PartArrays:
         operation: `boxing`.
         operand: its array.
     """
-    exchange = _exchange_on(operation.device, repr(operation))
+    exchange = exchange_on(operation.device, repr(operation))
     if not is_collective(operation):
         return convert_parts(operation, operand, exchange)
 
@@ -62,10 +59,10 @@ def convert(operation: Operation, operand: Any) -> PartArrays:
 
 def receive(rank: int, address: Address) -> np.ndarray:
     """The next message of another process under an address."""
-    return message_channel().recv((rank,), address, _SECONDS)[1]
+    return message_channel().recv((rank,), address, NO_TIMEOUT)[1]
 
 
-def _exchange_on(placement: Placement, description: str) -> Exchange:
+def exchange_on(placement: Placement, description: str) -> Exchange:
     """A function that sends chunks between the devices of a placement.
 
     Args:

@@ -52,11 +52,16 @@ def wrap_array(array: np.ndarray | Any, device: Device) -> jax.Array | MetaArray
             f"a tensor on the device `meta` has no values to copy to `{device}`; make one there"
             " (for modules: `Module.to_empty`)"
         )
+    if isinstance(array, np.ndarray):
+        return wrap_on(array, xla_device(device))
     with x64():
-        if isinstance(array, np.ndarray):
-            sharding = _sharding_on(xla_device(device))
-            return jax.make_array_from_callback(array.shape, sharding, lambda _: array)
         return jax.device_put(array, xla_device(device))
+
+
+def wrap_on(array: np.ndarray, device: Any) -> jax.Array:
+    """An array on a device of XLA's, which keeps its memory if it can."""
+    with x64():
+        return jax.make_array_from_callback(array.shape, _sharding_on(device), lambda _: array)
 
 
 @functools.lru_cache(maxsize=64)

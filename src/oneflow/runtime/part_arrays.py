@@ -18,6 +18,7 @@ from oneflow.interpreter.numpy_function import NumpyFunction
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.shard_shapes import shard_shape, shard_slices
 from oneflow.primitives.sharding.host_boxing import Exchange, convert_shards
+from oneflow.runtime.memory import wrap_on
 from oneflow.runtime.shards import Coordinate, addressable_coordinates, resize, shard_sizes
 
 Parts = Mapping[Coordinate, Any]
@@ -45,10 +46,9 @@ class PartArrays:
             exclusive: returns an array in contiguous memory that nothing else refers to.
         """
         spec, placement = self.spec, self.spec.device
-        leading = (1,) * len(partial_axes(spec))
+        block_shape = (1,) * len(partial_axes(spec)) + self.shape
         blocks = [
-            jax.device_put(exclusive(self.parts[coordinate]).reshape(leading + shape), device)
-            for shape in [self.shape]
+            wrap_on(exclusive(self.parts[coordinate]).reshape(block_shape), device)
             for coordinate, device in addressable_coordinates(placement)
         ]
         return jax.make_array_from_single_device_arrays(

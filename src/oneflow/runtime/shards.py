@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import jax
@@ -19,7 +18,7 @@ from oneflow.base.x64 import in_x64
 from oneflow.compiler.sharding import array_shape, named_sharding, of_dtype, partial_axes
 from oneflow.primitives.shard_shapes import mesh_coordinates, shard_shape, shard_slices
 from oneflow.primitives.sharding.partial_sums import sum_identity
-from oneflow.runtime.memory import writable_copy
+from oneflow.runtime.memory import wrap_on, writable_copy
 from oneflow.runtime.meta_array import MetaArray
 
 Coordinate = tuple[int, ...]
@@ -47,7 +46,7 @@ def make_global_array(spec: TensorSpec, shard_at: Callable[[Coordinate], Any]) -
     blocks = []
     for coordinate, device in addressable_coordinates(placement):
         shard = of_dtype(shard_at(coordinate), spec)
-        blocks.append(run_without_interrupt(partial(_put_shard, shard, leading, shape, device)))
+        blocks.append(_put_shard(shard, leading, shape, device))
     return jax.make_array_from_single_device_arrays(array_shape(spec), named_sharding(spec), blocks)
 
 
@@ -55,12 +54,17 @@ def _put_shard(
     shard: Any, leading: tuple[int, ...], shape: tuple[int, ...], device: Any
 ) -> jax.Array:
     """Return a shard of this shape on a device, with leading dimensions in front of it."""
-    shard = resize(without_programs(shard), shape).reshape(leading + shape)
+    shard = without_programs(shard)
     # Memory of its own: the array may be donated later, or the shard written to. JAX shares
     # NumPy's whatever `may_alias` says.
     if isinstance(shard, np.ndarray):
-        shard = writable_copy(shard)
-    return jax.device_put(shard, device, may_alias=False)
+        return wrap_on(writable_copy(resize(shard, shape).reshape(leading + shape)), device)
+
+    def put() -> jax.Array:
+        block = resize(shard, shape).reshape(leading + shape)
+        return jax.device_put(block, device, may_alias=False)
+
+    return run_without_interrupt(put)
 
 
 def without_programs(shard: Any) -> Any:
@@ -121,15 +125,14 @@ def local_shard(array: Any, spec: TensorSpec, index: int | None = None) -> jax.A
     coordinate = tuple(map(int, np.unravel_index(index, placement.hierarchy)))
     sizes = shard_sizes(spec, coordinate)
 
-    def copy() -> jax.Array:
-        part = without_programs(block)
-        part = part.reshape(part.shape[len(partial_axes(spec)) :])[tuple(map(slice, sizes))]
-        if isinstance(part, jax.Array):
-            return jnp.array(part, copy=True)
-        # A part without dimensions is a scalar of NumPy's.
-        return jax.device_put(writable_copy(np.asarray(part)), device)
+    def part_of(block: Any) -> Any:
+        return block.reshape(block.shape[len(partial_axes(spec)) :])[tuple(map(slice, sizes))]
 
-    return run_without_interrupt(copy)
+    content = without_programs(block)
+    if isinstance(content, jax.Array):
+        return run_without_interrupt(lambda: jnp.array(part_of(content), copy=True))
+    # A part without dimensions is a scalar of NumPy's.
+    return wrap_on(writable_copy(np.asarray(part_of(content))), device)
 
 
 @in_x64

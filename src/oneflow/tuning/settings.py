@@ -15,7 +15,6 @@ class Setting(enum.StrEnum):
     THREAD_CACHE = "thread_cache"
     SEQUENTIAL_RUNS = "sequential_runs"
     COLD_EXECUTABLES = "cold_executables"
-    PAIRWISE_MEAN = "pairwise_mean"
     SWITCH_INTERVAL = "switch_interval"
     BLAS_THREADS = "blas_threads"
     FULL_COLLECTIONS = "full_collections"

@@ -2,10 +2,12 @@
 
 import os
 import signal
+import socket
 import sys
 import time
 
 import oneflow as flow
+from oneflow.control_plane.message_channel import message_channel
 
 what, faulty = sys.argv[1], int(sys.argv[2])
 if what == "starts late" and flow.env.get_rank() == faulty:
@@ -72,9 +74,23 @@ if flow.env.get_rank() == faulty:
         flow.ones(2, placement=ranks, sbp=flow.sbp.split(0)).to_global(sbp=flow.sbp.broadcast)
     elif what == "reads":
         flow.ones(2, placement=flow.placement("cpu", [1]), sbp=flow.sbp.broadcast).tolist()
+    elif what.startswith("loses"):
+        # As if the network had failed: what is sent next does not arrive.
+        for sender in message_channel()._senders.values():
+            sender._connection.shutdown(socket.SHUT_RDWR)
     elif what == "kills_the_launcher":
         os.kill(os.getppid(), signal.SIGKILL)
         time.sleep(600)
+if what == "loses a conversion":
+    gather_between(0, 1)
+if what == "loses a transfer":
+    # The last that rank 1 does.
+    own = flow.placement("cpu", [1])
+    moved = flow.ones(2, placement=own, sbp=flow.sbp.broadcast).to_global(
+        flow.placement("cpu", [0])
+    )
+    moved.to_local().numpy()
+    sys.exit(0)
 if what == "splits":
     ranks, split = flow.placement("cpu", [0, 1]), flow.sbp.split(int(flow.env.get_rank() == faulty))
     parts = flow.ones(2, 2, placement=ranks, sbp=flow.sbp.broadcast).to_global(sbp=split)

@@ -72,9 +72,9 @@ class _Edge:
             return {c: self._share(x, c, after) for c, x in shards.items()}
         if before is PARTIAL_SUM:
             if after is BROADCAST:
-                return self._all_reduce(shards)
+                return all_reduce(shards, self._count, self._exchange)
             received = self._exchange({c: self._cut(x, c) for c, x in shards.items()})
-            return {c: _sum(parts) for c, parts in received.items()}
+            return {c: add_parts(parts) for c, parts in received.items()}
         assert isinstance(before, Split)
         if after is PARTIAL_SUM:
             return {c: self._embed(x, c) for c, x in shards.items()}
@@ -124,30 +124,33 @@ class _Edge:
         whole[tuple(index)] = x
         return whole
 
-    def _all_reduce(self, shards: Shards) -> Shards:
-        """The sums; of large ones each device adds up a part, and all send each other theirs."""
-        nbytes = max(x.nbytes for x in shards.values())
-        if self._count == 2 or nbytes <= _SMALL:
-            received = self._exchange({c: [x] * self._count for c, x in shards.items()})
-            return {c: _sum(parts) for c, parts in received.items()}
-        received = self._exchange(
-            {c: np.array_split(x.reshape(-1), self._count) for c, x in shards.items()}
-        )
-        sums = self._exchange({c: [_sum(parts)] * self._count for c, parts in received.items()})
-        return {c: np.concatenate(parts).reshape(shards[c].shape) for c, parts in sums.items()}
+
+def all_reduce(shards: Shards, count: int, exchange: Callable[[Chunks], Chunks]) -> Shards:
+    """The sums; of large ones each device adds up a part, and all send each other theirs.
+
+    Args:
+        shards: what this process's devices add.
+        count: the number of devices.
+        exchange: between them.
+    """
+    nbytes = max(x.nbytes for x in shards.values())
+    if count == 2 or nbytes <= _SMALL:
+        received = exchange({c: [x] * count for c, x in shards.items()})
+        return {c: add_parts(parts) for c, parts in received.items()}
+    received = exchange({c: np.array_split(x.reshape(-1), count) for c, x in shards.items()})
+    sums = exchange({c: [add_parts(parts)] * count for c, parts in received.items()})
+    return {c: np.concatenate(parts).reshape(shards[c].shape) for c, parts in sums.items()}
 
 
 def _sizes(slices: Sequence[slice]) -> Sizes:
     return tuple(part.stop - part.start for part in slices)
 
 
-def _sum(parts: Sequence[np.ndarray]) -> np.ndarray:
+def add_parts(parts: Sequence[np.ndarray]) -> np.ndarray:
     """The sum, in the order of the devices, so that all get the same bits."""
     dtype = parts[0].dtype
     if dtype == np.bool_:
         return functools.reduce(np.logical_or, parts)
     wide = np.dtype(np.float32) if dtype.itemsize <= 2 and dtype.kind not in "iub" else dtype
-    total = parts[0].astype(wide)
-    for part in parts[1:]:
-        total += part
-    return total.astype(dtype, copy=False)
+    total = functools.reduce(np.add, [part.astype(wide, copy=False) for part in parts])
+    return np.asarray(total, dtype)
