@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import gc
+import io
 import pickle
 import weakref
 from collections.abc import Iterator
@@ -349,6 +350,67 @@ def test_wrappers_are_pickled_with_what_they_hold() -> None:
     x = pickle.loads(pickle.dumps(Held(OURS.tensor([1.0, 2.0]))))
     assert (type(x), x.shape, x.data_inside.tolist()) == (Held, (2,), [1.0, 2.0])
     assert repr(x).startswith("Held(..., size=(2,)")
+
+
+class Kept:
+    """The class of wrappers that files name: PyTorch's while it writes, ours while we read."""
+
+
+def _kept(library: Any) -> Any:
+    """A class of tensors that hold another, under a name that files can refer to."""
+
+    class Kept(library.Tensor):
+        _value = None
+
+        @staticmethod
+        def __new__(cls, inner):
+            kind = library.Tensor
+            size, strides = tuple(inner.shape), inner.stride()
+            return kind._make_wrapper_subclass(cls, size, strides=strides, dtype=inner.dtype)
+
+        def __init__(self, inner):
+            self.inner_data = inner
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            inside = [x.inner_data if isinstance(x, Kept) else x for x in args]
+            result = func(*inside, **(kwargs or {}))
+            return Kept(result) if isinstance(result, library.Tensor) else result
+
+    Kept.__qualname__ = "Kept"
+    return Kept
+
+
+@pytest.mark.parametrize("reader", [torch, OURS])
+@pytest.mark.parametrize("writer", [torch, OURS])
+@pytest.mark.parametrize("is_zip", [True, False])
+def test_wrappers_travel_in_files(
+    monkeypatch: pytest.MonkeyPatch, writer: Any, reader: Any, is_zip: bool
+) -> None:
+    kinds = {library: _kept(library) for library in (torch, OURS)}
+    monkeypatch.setitem(globals(), "Kept", kinds[writer])
+    x = kinds[writer](writer.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).t())
+    x._value = 5
+    parameter = writer.nn.Parameter(x)
+    file = io.BytesIO()
+    saved = {"x": x, "inside": x.inner_data, "parameter": parameter}
+    writer.save(saved, file, _use_new_zipfile_serialization=is_zip)
+    monkeypatch.setitem(globals(), "Kept", kinds[reader])
+    file.seek(0)
+    read = reader.load(file, weights_only=False)
+    assert (type(read["x"]), type(read["parameter"])) == (Kept, Kept)
+    assert isinstance(read["parameter"], reader.nn.Parameter)
+    assert (read["parameter"].requires_grad, read["x"].requires_grad) == (True, False)
+    assert (tuple(read["x"].shape), read["x"].stride(), read["x"]._value) == ((3, 2), (1, 3), 5)
+    read["inside"].mul_(2)
+    assert read["x"].inner_data.tolist() == [[2.0, 8.0], [4.0, 10.0], [6.0, 12.0]]
+    assert (read["x"] + 1).inner_data[0].tolist() == [3.0, 9.0]
+    file.seek(0)
+    with pytest.raises(pickle.UnpicklingError, match="Kept"):
+        reader.load(file)
+    with reader.serialization.safe_globals([kinds[reader]]):
+        file.seek(0)
+        assert reader.load(file)["parameter"].inner_data.shape == (3, 2)
 
 
 def test_sizes_of_a_class_are_refused() -> None:

@@ -6,6 +6,7 @@ import weakref
 import pytest
 
 import oneflow as flow
+from oneflow.autograd import gradients
 from oneflow.tensor.views import unwrap
 from tests.autograd.both import agree
 
@@ -484,3 +485,16 @@ def test_gradients_that_do_not_depend_on_the_operand_have_zero_gradients_there(f
         return dx, of_x, *lib.autograd.grad(dx, [x, g], lib.ones_like(dx))
 
     agree(case)
+
+
+def test_many_outputs_begin_with_one_number(monkeypatch):
+    calls = []
+    make = gradients.ones
+    monkeypatch.setattr(gradients, "ones", lambda **named: calls.append(named) or make(**named))
+    x = flow.tensor([[1.0, 2.0], [3.0, 4.0]] * 20, requires_grad=True)
+    (grad,) = flow.autograd.grad(flow.unbind((x * x).sum(1)), x)
+    assert grad.tolist() == [[2.0, 4.0], [6.0, 8.0]] * 20
+    assert len(calls) == 1
+    flow.autograd.backward([first := flow.ones(()).requires_grad_(), second := leaf(flow, 1.0)])
+    first.grad.mul_(5)
+    assert (first.grad.item(), second.grad.item()) == (5.0, 1.0)

@@ -10,6 +10,7 @@ from typing import Any
 from oneflow.base.composed_operand import ComposedOperandError
 from oneflow.base.flags import as_flag, reject_strings
 from oneflow.base.program_name import PYTORCH, program_name
+from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.backward import Edge, backward_pass
 from oneflow.differentiation.grad_mode import tangent_passes
 from oneflow.differentiation.hooks import SUMS, TRANSFORMS
@@ -72,14 +73,16 @@ def _roots(outputs: list[Tensor], grads: OptionalTensors) -> list[tuple[Edge, Va
     if len(gradients) != len(outputs) or (isinstance(grads, Tensor) and len(outputs) != 1):
         count = 1 if isinstance(grads, Tensor) else len(gradients)
         raise RuntimeError(f"got {len(outputs)} tensors and {count} gradients")
-    roots = []
+    roots: list[tuple[Edge, Value]] = []
+    ones_of_spec: dict[TensorSpec, Value] = {}
     for index, (output, grad) in enumerate(zip(outputs, gradients, strict=True)):
         value = unwrap(output)
         if value.node is None:
             raise RuntimeError(
                 f"element {index} of tensors does not require grad and does not have a grad_fn"
             )
-        roots.append(((value.node, value.output_index), _initial_gradient(output, grad, index)))
+        gradient = _initial_gradient(output, grad, index, ones_of_spec)
+        roots.append(((value.node, value.output_index), gradient))
     return roots
 
 
@@ -90,8 +93,16 @@ def _elements(tensors: Any) -> Any:
     return elements_of(tensors)
 
 
-def _initial_gradient(output: Tensor, gradient: Tensor | None, index: int) -> Value:
-    """The gradient to start with: the given one, or one for a single element."""
+def _initial_gradient(
+    output: Tensor,
+    gradient: Tensor | None,
+    index: int,
+    ones_of_spec: dict[TensorSpec, Value],
+) -> Value:
+    """The gradient to start with: the given one, or one for a single element.
+
+    The elements of a long tensor, as its parts, start with the same number.
+    """
     spec = output._value.spec
     if gradient is None:
         if spec.numel != 1:
@@ -107,7 +118,11 @@ def _initial_gradient(output: Tensor, gradient: Tensor | None, index: int) -> Va
             )
         if SUMS.is_asked or isinstance(output._value, ValueOfClass):
             return value_of(ones_like(output))
-        return ones(shape=spec.shape, dtype=spec.dtype, device=spec.device)
+        first = ones_of_spec.get(spec)
+        if first is not None:
+            return first.alias()
+        value = ones(shape=spec.shape, dtype=spec.dtype, device=spec.device)
+        return ones_of_spec.setdefault(spec, value)
     if not isinstance(gradient, Tensor):
         raise TypeError(
             f"gradients can be either Tensors or None, but got {type(gradient).__name__}"

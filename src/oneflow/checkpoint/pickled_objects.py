@@ -22,7 +22,9 @@ from oneflow.checkpoint.torch_names import PYTORCH_NAMES, is_of_pytorch
 from oneflow.functional.shape.complex_parts import ComplexPart
 from oneflow.module.buffer import Buffer
 from oneflow.module.parameter import Parameter
+from oneflow.program.value import ValueOfClass
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.views import unwrap
 
 # The module that reads the pickles of a file that is trusted; None: it is not.
 _TRUSTED: ContextVar[Any] = ContextVar("trusted", default=None)
@@ -227,9 +229,12 @@ def set_plain_attributes(tensor: Tensor, state: Any) -> None:
     if not isinstance(state, dict):
         kind = type(state).__name__
         raise UnsafePickleError(f"it sets the attributes of a tensor by a {kind}; {trust}")
+    # Such a class has been declared safe, and has its names apart from a tensor's own state.
+    is_of_class = isinstance(unwrap(tensor), ValueOfClass)
     for name in state:
         is_free = isinstance(name, str) and not (name.startswith("__") and name.endswith("__"))
-        if not is_free or name in Tensor.__annotations__ or hasattr(type(tensor), name):
+        is_taken = name in Tensor.__annotations__ or hasattr(type(tensor), name)
+        if not is_free or (is_taken and not is_of_class):
             raise UnsafePickleError(
                 f"it sets {name!r} of a tensor, which is no attribute for data; {trust}"
             )

@@ -28,6 +28,7 @@ from oneflow.module.parameter import Parameter
 from oneflow.primitives.strides import is_row_major
 from oneflow.sparse.tensor import SparseTensor, rebuild as rebuild_sparse
 from oneflow.tensor.copied_memory import as_part, views_to
+from oneflow.tensor.copy_methods import rebuild_wrapper
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array, wrap_numpy
 from oneflow.tensor.views import unwrap
@@ -232,6 +233,7 @@ class TorchBuilder:
             (rebuild, "_rebuild_device_tensor_from_cpu_tensor"): self.moved_tensor,
             (rebuild, "_rebuild_meta_tensor_no_storage"): self.meta_tensor,
             (rebuild, "_rebuild_sparse_tensor"): self.sparse_tensor,
+            (rebuild, "_rebuild_wrapper_subclass"): self.wrapper,
             (rebuild, "_rebuild_parameter"): self.parameter,
             (rebuild, "_rebuild_parameter_with_state"): self.parameter_with_state,
             ("torch._tensor", "_rebuild_from_type_v2"): self.typed,
@@ -369,6 +371,27 @@ class TorchBuilder:
         if not isinstance(layout, Layout):
             raise ValueError(f"a layout is described by a {type(layout).__name__}")
         is_coordinates = layout is Layout.sparse_coo
+        return Pending(make)
+
+    def wrapper(
+        self,
+        kind: Any,
+        dtype: DType,
+        size: tuple,
+        stride: tuple,
+        offset: int,
+        layout: Any,
+        device: Device,
+        requires_grad: bool,
+    ) -> Pending:
+        """A tensor without values of a class that computes its operators."""
+
+        def make() -> Tensor:
+            if not (isinstance(kind, type) and issubclass(kind, Tensor)):
+                raise UnsafePickleError(f"it makes a tensor of the class {kind!r}")
+            place = self._restore_location(device)
+            return rebuild_wrapper(kind, dtype, size, stride, offset, place, requires_grad)
+
         return Pending(make)
 
     def parameter(self, data: Any, requires_grad: bool = True, *_: Any) -> Pending:

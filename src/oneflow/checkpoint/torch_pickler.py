@@ -33,7 +33,7 @@ from oneflow.module.state import StateDict
 from oneflow.nested.tensor import NestedTensor
 from oneflow.primitives.strides import row_major
 from oneflow.program.update_number import UpdateNumber
-from oneflow.program.value import Value
+from oneflow.program.value import Value, ValueOfClass
 from oneflow.runtime.eager import read_array
 from oneflow.sparse.tensor import SparseTensor, described
 from oneflow.tensor.copied_memory import Part, has_negated_elements, part_of
@@ -42,11 +42,11 @@ from oneflow.tensor.views import unwrap
 
 Reduced = str | tuple[Any, ...]
 _UTILS = "torch._utils"
-_TENSOR, _TENSOR_OF_DTYPE, _META, _PARAMETER, _PARAMETER_WITH_STATE, _SPARSE = (
+_TENSOR, _TENSOR_OF_DTYPE, _META, _PARAMETER, _PARAMETER_WITH_STATE, _SPARSE, _WRAPPER = (
     TorchName(_UTILS, f"_rebuild_{what}")
     for what in (
         *("tensor_v2", "tensor_v3", "meta_tensor_no_storage", "parameter"),
-        *("parameter_with_state", "sparse_tensor"),
+        *("parameter_with_state", "sparse_tensor", "wrapper_subclass"),
     )
 )
 _OF_TYPE = TorchName("torch._tensor", "_rebuild_from_type_v2")
@@ -377,9 +377,13 @@ class _DispatchTable:
         return self._reduced(values.tensor, False)
 
     def _reduced(self, tensor: Tensor, requires_grad: bool) -> tuple[TorchName, tuple[Any, ...]]:
-        spec = unwrap(tensor).spec
+        value = unwrap(tensor)
+        spec = value.spec
         if spec.sbp is not None:
             raise GlobalTensorError
+        if isinstance(value, ValueOfClass):
+            place = tuple(tensor.stride()), tensor.storage_offset(), Layout.strided, spec.device
+            return _WRAPPER, (type(tensor), spec.dtype, tuple(spec.shape), *place, requires_grad)
         if spec.device.type == "meta":
             stride = tuple(tensor.stride())
             return _META, (spec.dtype, tuple(spec.shape), stride, requires_grad)

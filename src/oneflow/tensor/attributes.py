@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import Any
 
+# A class may give attributes of its own the names that are a tensor's state: these mark them.
+OF_CLASS = " of the class"
+
 
 class Attributes(dict[str, Any]):
     """The attributes that users have set on a tensor, by name; changes are made to the tensor.
@@ -15,16 +18,25 @@ class Attributes(dict[str, Any]):
     """
 
     def __init__(self, stored: dict[str, Any], state: Any) -> None:
-        super().__init__({name: value for name, value in stored.items() if name not in state})
-        self._stored = stored
+        super().__init__(
+            {
+                name.removesuffix(OF_CLASS): value
+                for name, value in stored.items()
+                if name not in state
+            }
+        )
+        self._stored, self._state = stored, state
 
     def __setitem__(self, name: str, value: Any) -> None:
         super().__setitem__(name, value)
-        self._stored[name] = value
+        self._stored[self._key(name)] = value
 
     def __delitem__(self, name: str) -> None:
         super().__delitem__(name)
-        del self._stored[name]
+        del self._stored[self._key(name)]
+
+    def _key(self, name: str) -> str:
+        return name + OF_CLASS if name in self._state else name
 
     def __ior__(self, other: Any) -> Attributes:
         self.update(other)
@@ -36,7 +48,7 @@ class Attributes(dict[str, Any]):
     def pop(self, name: str, *default: Any) -> Any:
         """Remove an attribute and return its value; `default` if there is none."""
         if name in self:
-            del self._stored[name]
+            del self._stored[self._key(name)]
         return super().pop(name, *default)
 
     update = MutableMapping.update

@@ -123,7 +123,8 @@ def reduce(self: Tensor, protocol: SupportsIndex) -> tuple[Any, ...]:
     """
     spec = self._value.spec
     if isinstance(self._value, ValueOfClass):
-        arguments = type(self), spec.shape, spec.dtype, spec.device, self.requires_grad
+        place = tuple(self.stride()), self.storage_offset(), spec.device
+        arguments = type(self), spec.dtype, spec.shape, *place, self.requires_grad
         return rebuild_wrapper, arguments, dict(vars(self))
     reduced = _reduce_values(self)
     if type(self) is Tensor:
@@ -133,11 +134,17 @@ def reduce(self: Tensor, protocol: SupportsIndex) -> tuple[Any, ...]:
 
 
 def rebuild_wrapper(
-    kind: Any, shape: tuple[int, ...], dtype: DType, device: Any, requires_grad: bool
+    kind: Any,
+    dtype: DType,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    offset: int,
+    device: Any,
+    requires_grad: bool,
 ) -> Tensor:
     """Rebuild a tensor whose class computes its operators while unpickling."""
     return kind._make_wrapper_subclass(
-        kind, shape, dtype=dtype, device=device, requires_grad=requires_grad
+        kind, shape, strides, offset, dtype=dtype, device=device, requires_grad=requires_grad
     )
 
 

@@ -26,7 +26,7 @@ from oneflow.dispatch.call import BIND_OF_CLASS
 from oneflow.primitives.operators.elementwise import add
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value, ValueOfClass
-from oneflow.tensor.attributes import stored_in
+from oneflow.tensor.attributes import OF_CLASS, stored_in
 from oneflow.tensor.call import wrap
 from oneflow.tensor.dispatch_functions import (
     DISPATCH_CLASSES,
@@ -392,7 +392,7 @@ class _OwnName:
 
     def _key(self) -> str:
         caller = sys._getframe(2).f_globals.get("__name__", "")
-        return self._name if caller.startswith("oneflow.") else f"{self._name} of the class"
+        return self._name if caller.startswith("oneflow.") else self._name + OF_CLASS
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
