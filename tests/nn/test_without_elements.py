@@ -148,3 +148,34 @@ def test_what_has_no_result_is_refused(name: str) -> None:
     for library in (torch, flow):
         with pytest.raises(RuntimeError, match=r"empty|iterable"):
             REFUSED[name](library)
+
+
+def _long(library: Any, *shape: int) -> Any:
+    return library.zeros(*shape, dtype=library.int64)
+
+
+#: Look-ups of no rows in tables that have none, or no columns.
+LOOKUPS = {
+    "embedding of no rows": lambda t: t.nn.functional.embedding(_long(t, 0, 4), t.zeros(0, 4)),
+    "embedding of no places": lambda t: t.nn.functional.embedding(_long(t, 2, 0), t.zeros(0, 4)),
+    "embedding without columns": lambda t: t.nn.functional.embedding(_long(t, 2, 3), t.zeros(3, 0)),
+    "bag": lambda t: t.nn.functional.embedding_bag(_long(t, 0), t.zeros(3, 4), _long(t, 2)),
+    "bag of no rows": lambda t: t.nn.functional.embedding_bag(
+        _long(t, 0), t.zeros(0, 4), _long(t, 2), mode="sum"
+    ),
+    "multi margin": lambda t: t.nn.functional.multi_margin_loss(
+        t.zeros(0, 3), _long(t, 0), weight=t.ones(3), reduction="none"
+    ),
+    "cross entropy": lambda t: t.nn.functional.cross_entropy(
+        t.zeros(0, 3, 2), _long(t, 0, 2), weight=t.ones(3), reduction="none"
+    ),
+}
+
+
+@pytest.mark.parametrize("mode", ["deferred", "compiled"])
+@pytest.mark.parametrize("lookup", LOOKUPS)
+def test_shapes_of_lookups_without_elements(lookup: str, mode: str):
+    with eager_mode(mode):
+        ours = LOOKUPS[lookup](flow)
+        assert tuple(ours.numpy().shape) == tuple(ours.shape)
+    assert tuple(ours.shape) == tuple(LOOKUPS[lookup](torch).shape)

@@ -355,7 +355,7 @@ class AccumulateGrad(Node):
     materialize_grads = False
 
     def __init__(
-        self, owner: Any, spec: TensorSpec, accumulate_grad: Callable[[Any, Value], None]
+        self, owner: Any, spec: TensorSpec, accumulate_grad: Callable[[Any, Value], bool]
     ) -> None:
         super().__init__((), (spec,))
         self._owner = ref(owner)
@@ -366,6 +366,10 @@ class AccumulateGrad(Node):
         """Make gradients an error from now on: the leaf has changed places with another one."""
         self._accumulate_grad = _raise_swapped
 
+    def accumulates(self, spec: TensorSpec, accumulate_grad: Callable[[Any, Value], bool]) -> bool:
+        """True if gradients of this spec are accumulated this way."""
+        return self.out_specs[0] == spec and self._accumulate_grad is accumulate_grad
+
     @property
     def variable(self) -> Any:
         """The leaf itself, or None when it is gone."""
@@ -374,8 +378,9 @@ class AccumulateGrad(Node):
     def apply(self, grads: list[Any]) -> list[Any]:
         """Hand the gradient to the leaf."""
         owner = self._owner()
-        if owner is not None and grads[0] is not None:
-            self._accumulate_grad(owner, grads[0])
+        if owner is None or grads[0] is None:
+            return []
+        if self._accumulate_grad(owner, grads[0]):
             for hook in list(self.post_hooks):
                 hook(owner)
         return []
@@ -385,3 +390,26 @@ class AccumulateGrad(Node):
         if program_name() == PYTORCH:
             return "torch::autograd::AccumulateGrad"
         return "accumulate_grad"
+
+
+def leaf_node(
+    owner: Any,
+    spec: TensorSpec,
+    accumulate_grad: Callable[[Any, Value], bool],
+    former: AccumulateGrad | None,
+) -> AccumulateGrad:
+    """The node of a tensor that begins to ask for gradients.
+
+    It is the one that the tensor had before it stopped asking, if graphs that lead there still
+    lead to this tensor: their gradients arrive again. A new one takes the hooks over.
+    """
+    if (
+        former is not None
+        and former.variable is owner
+        and former.accumulates(spec, accumulate_grad)
+    ):
+        return former
+    node = AccumulateGrad(owner, spec, accumulate_grad)
+    if former is not None:
+        node.hooks, node.post_hooks = former.hooks, former.post_hooks
+    return node

@@ -177,7 +177,7 @@ class WrapperValue(ValueOfClass):
         copy = Tensor.__new__(type(tensor))
         state = stored_in(copy)
         state.update(stored_in(tensor))
-        for name in ("_grad", "_retains_grad", "_leaf_hooks"):
+        for name in ("_grad", "_retains_grad", "_former_node"):
             state.pop(name, None)
         state["_value"] = own = WrapperValue(self.spec, copy, self.layout)
         own.stale = self.stale
@@ -416,7 +416,7 @@ def _separate_names(cls: type) -> None:
     """Let a class use the names of tensors' state for attributes of its own."""
     if isinstance(inspect.getattr_static(cls, "_value", None), _OwnName):
         return
-    for name in ("_value", "_family", "_chain", "_seen", "_writes", "_leaf_hooks"):
+    for name in ("_value", "_family", "_chain", "_seen", "_writes", "_former_node"):
         own = inspect.getattr_static(cls, name, _MISSING)
         is_state = own is vars(Tensor).get(name, _MISSING)
         setattr(cls, name, _OwnName(name, _MISSING if is_state else own))

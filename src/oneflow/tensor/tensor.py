@@ -30,7 +30,7 @@ from oneflow.differentiation.hooks import (
     RetainedGradient,
     move_retained_gradient,
 )
-from oneflow.differentiation.node import AccumulateGrad, Node
+from oneflow.differentiation.node import AccumulateGrad, Node, leaf_node
 from oneflow.differentiation.node_names import public_node
 from oneflow.dispatch.global_call import converted
 from oneflow.primitives.operators.creation import zeros
@@ -96,8 +96,8 @@ class Tensor(WithState):
     _writes: int = 0  # as long as the memory is not shared
     _grad: Tensor | None = None
     _retains_grad: bool = False
-    # The hooks of a leaf, once it has stopped asking for gradients: it may ask again.
-    _leaf_hooks: tuple | None = None
+    # The node of a leaf that has stopped asking for gradients: it may ask again.
+    _former_node: AccumulateGrad | None = None
     # The SBP of a global leaf's gradient, if not the leaf's.
     gradient_sbp: NdSbp | None = None
     __array_priority__ = 1000
@@ -252,13 +252,9 @@ class Tensor(WithState):
             )
         fresh = value.alias()
         if requires_grad:
-            fresh.node = node = AccumulateGrad(self, spec, accumulate_grad)
-            if self._leaf_hooks is not None:
-                node.hooks, node.post_hooks = self._leaf_hooks
+            fresh.node = leaf_node(self, spec, accumulate_grad, self._former_node)
         else:
-            old, fresh.node = value.node, None
-            if old.hooks is not None or old.post_hooks:
-                self._leaf_hooks = old.hooks, old.post_hooks
+            self._former_node, fresh.node = value.node, None
         self._value = fresh
         if self._family is not None:
             # A view that asks for gradients of its own is a leaf, with a family of its own.
@@ -462,11 +458,12 @@ def _as_gradient(grad: Value, owner: Tensor) -> Value:
     )
 
 
-def accumulate_grad(owner: Tensor, grad: Value) -> None:
-    """Add a finished gradient to the `grad` of a leaf."""
-    if grad.spec.sbp is not None:
-        grad = _as_gradient(grad, owner)
-    _accumulate(owner, grad)
+def accumulate_grad(owner: Tensor, grad: Value) -> bool:
+    """Add a gradient to the `grad` of a leaf; return False if it asks for none any more."""
+    requires_grad = unwrap(owner).node is not None
+    if requires_grad:
+        _accumulate(owner, grad if grad.spec.sbp is None else _as_gradient(grad, owner))
+    return requires_grad
 
 
 def _accumulate(owner: Tensor, grad: Value) -> None:

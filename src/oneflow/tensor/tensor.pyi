@@ -16,7 +16,7 @@ from oneflow.base.sbp import NdSbp, Sbp, SbpLike
 from oneflow.base.shape import Size
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.hooks import HookHandle
-from oneflow.differentiation.node import Node
+from oneflow.differentiation.node import AccumulateGrad, Node
 from oneflow.functional import return_types
 from oneflow.functional.creation.conversion import _DeviceLike
 from oneflow.functional.creation.storages import TypedStorage, UntypedStorage
@@ -31,8 +31,8 @@ from typing import Any, Literal, SupportsIndex, overload
 class Tensor:
     _chain: ViewChain
     _family: Any
+    _former_node: AccumulateGrad | None
     _grad: Tensor | None
-    _leaf_hooks: tuple | None
     _retains_grad: builtins.bool
     _seen: builtins.int
     _value: Value
@@ -847,7 +847,7 @@ def _from_value(value: Value) -> Tensor: ...
 
 def _replace_gradient(owner: Tensor, old: Tensor | None, grad: Value) -> None: ...
 
-def accumulate_grad(owner: Tensor, grad: Value) -> None: ...
+def accumulate_grad(owner: Tensor, grad: Value) -> builtins.bool: ...
 
 def restore_gradient(owner: Any, new: Any, old: Tensor | None) -> None: ...
 

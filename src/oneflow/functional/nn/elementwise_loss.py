@@ -9,6 +9,7 @@ from oneflow.dispatch.mixed_precision import casting_targets
 from oneflow.functional.elementwise.arithmetic import binary
 from oneflow.functional.nn.loss import REDUCTIONS, check_reduction, reduced
 from oneflow.functional.registry import function
+from oneflow.functional.shape.stack import broadcast_tensors
 from oneflow.primitives.operators import elementwise as p, loss as losses
 from oneflow.primitives.registry import Primitive
 from oneflow.tensor.call import call
@@ -16,19 +17,25 @@ from oneflow.tensor.operands import as_float, promote_operands
 from oneflow.tensor.tensor import Tensor
 
 
-def _warn_broadcast(input: Tensor, target: Tensor) -> None:
-    if input.shape != target.shape:
-        warnings.warn(
-            f"Using a target size ({target.shape}) that is different to the input size "
-            f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
-            "Please ensure they have the same size.",
-            stacklevel=4,
-        )
+def _of_one_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Both tensors in the shape of the losses, so that one number counts when types are promoted.
+
+    A loss of a float32 tensor and of a float64 number is float64, as PyTorch's, which expands them
+    before it compares them.
+    """
+    if input.shape == target.shape:
+        return input, target
+    warnings.warn(
+        f"Using a target size ({target.shape}) that is different to the input size "
+        f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
+        "Please ensure they have the same size.",
+        stacklevel=4,
+    )
+    return broadcast_tensors(input, target)
 
 
 def _compare(primitive: Primitive, input: Tensor, target: Tensor, *rest: float) -> Tensor:
-    _warn_broadcast(input, target)
-    return call(primitive, *promote_operands((input, target)), *rest)
+    return call(primitive, *promote_operands(_of_one_shape(input, target)), *rest)
 
 
 def _weighted(losses: Tensor, weight: Tensor | None) -> Tensor:
@@ -69,7 +76,7 @@ def mse_loss(
         >>> flow.nn.functional.mse_loss(flow.tensor([1.0, 2.0]), flow.tensor([1.0, 4.0]))
         tensor(2., dtype=oneflow.float32)
     """
-    _warn_broadcast(input, target)
+    input, target = _of_one_shape(input, target)
     if input.dtype.is_complex or target.dtype.is_complex:
         raise NotImplementedError(
             f'"mse_loss" not implemented for {input.dtype!r} and {target.dtype!r}: compare '
@@ -95,7 +102,7 @@ def l1_loss(
         >>> flow.nn.functional.l1_loss(flow.tensor([1.0, 2.0]), flow.tensor([1.0, 4.0]))
         tensor(1., dtype=oneflow.float32)
     """
-    _warn_broadcast(input, target)
+    input, target = _of_one_shape(input, target)
     return _weighted_reduction(call(p.abs_, _difference(input, target)), weight, reduction)
 
 

@@ -17,6 +17,7 @@ from oneflow.base.dtype import float32
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.elementwise import cast, div
+from oneflow.primitives.operators.indexing import rows_at
 from oneflow.primitives.operators.lax_functions import keepdim_max, keepdim_sum, replaced, wide
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
@@ -49,7 +50,7 @@ def _label_weights(x, labels, is_valid, weight):
     """``w[t]`` of each sample, 0 for ignored ones."""
     if not weight:
         return is_valid.astype(x.dtype)
-    return jnp.where(is_valid, jnp.take(weight[0], labels, mode="clip"), 0).astype(x.dtype)
+    return jnp.where(is_valid, rows_at(weight[0], labels), 0).astype(x.dtype)
 
 
 def _finite_top(x, dim: int):
@@ -154,7 +155,7 @@ def _sum_of_label_weights(target, *weight, dtype, ignore_index: int):
     is_valid = target != ignore_index
     if not weight:
         return jnp.sum(is_valid, dtype=dtype.numpy)
-    weights = jnp.take(weight[0], jnp.where(is_valid, target, 0), mode="clip")
+    weights = rows_at(weight[0], jnp.where(is_valid, target, 0))
     return jnp.sum(jnp.where(is_valid, weights, 0), dtype=dtype.numpy)
 
 

@@ -9,7 +9,7 @@ from jax import lax
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators import loops
 from oneflow.primitives.operators.distance import safe_norm
-from oneflow.primitives.operators.indexing import out_of_range, require_elements
+from oneflow.primitives.operators.indexing import out_of_range, require_elements, rows_at
 from oneflow.primitives.operators.lax_functions import as_type, wide
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
@@ -34,9 +34,9 @@ def _embedding(
     count = weight.shape[0]
     require_elements(weight.shape, (0,), indices.size)
     if shard is None or shard.global_shape[0] == count:
-        return jnp.take(weight, indices, axis=0, mode="clip")
+        return rows_at(weight, indices)
     local_indices = indices - lax.convert_element_type(shard.offsets[0], indices.dtype)
-    local_rows = jnp.take(weight, local_indices, axis=0, mode="clip")
+    local_rows = rows_at(weight, local_indices)
     return jnp.where(((local_indices >= 0) & (local_indices < count))[..., None], local_rows, 0)
 
 
@@ -131,7 +131,7 @@ def _embedding_bag(
     indices, weight, offsets, *factors, mode: str, include_last: bool = False, padding: int
 ):
     require_elements(weight.shape, (0,), indices.size)
-    rows = jnp.take(weight, indices, axis=0, mode="clip")
+    rows = rows_at(weight, indices)
     bag, bag_count = _bag_indices(indices.shape[0], offsets, include_last)
     mask = (indices != padding)[:, None]
     if include_last:  # the last one is where the last bag ends

@@ -57,6 +57,13 @@ def require_elements(shape: tuple[int, ...], dims: tuple[int, ...], count: int) 
             raise IndexError(f"index is out of bounds for dimension {dim} with size 0")
 
 
+def rows_at(table, indices):
+    """``table[indices]``; `jnp.take` returns an empty table itself, whatever the indices' shape."""
+    if not indices.size:
+        return jnp.zeros((*indices.shape, *table.shape[1:]), table.dtype)
+    return jnp.take(table, indices, axis=0, mode="clip")
+
+
 # A position given as a tensor, made fit for `select`.
 wrap_index = primitive("wrap_index", _wrap_index, differentiable=False)
 wrap_index.checked(

@@ -14,6 +14,7 @@ from jax import lax
 from oneflow.primitives.operators import kinks
 from oneflow.primitives.operators.distance import safe_norm
 from oneflow.primitives.operators.elementwise import elementwise, mul
+from oneflow.primitives.operators.indexing import rows_at
 from oneflow.primitives.operators.lax_functions import as_type, wide
 from oneflow.primitives.operators.rounding import hidden, quotient
 from oneflow.primitives.registry import primitive
@@ -249,7 +250,7 @@ def _multi_margin(x, target, margin, *weight, p: int):
     # The label's own is chosen away before the power, whose slope may be infinite.
     losses = kinks.above(jnp.where(others, margin - label_scores + x, -1), 0) ** p
     if weight:
-        losses = losses * jnp.take(weight[0], target, mode="clip")[..., None]
+        losses = losses * rows_at(weight[0], target)[..., None]
     return quotient(jnp.sum(jnp.where(others, losses, 0), -1), classes)
 
 
