@@ -156,8 +156,6 @@ def test_dropout_says_what_stays():
 def test_files_are_read(tmp_path):
     mine, its = (of_file(lib, tmp_path).tolist() for lib in (OURS, torch))
     assert mine == its
-    with pytest.raises(NotImplementedError, match="shared"):
-        OURS.from_file(str(tmp_path / "x"), shared=True, size=1)
     with pytest.raises(RuntimeError, match="size"):
         OURS.from_file(str(tmp_path / f"{OURS.__name__}.bin"), size=7)
 

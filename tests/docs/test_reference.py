@@ -98,7 +98,7 @@ def test_differences_stand_on_the_pages_of_what_they_name():
         "oneflow.optim.AdamW": "- 0.01\n",
         "oneflow.nn.functional.avg_pool2d": "- no override\n",
         "oneflow.Tensor.sort": "- int32\n     - int64;",
-        "oneflow.from_numpy": "views of arrays that own none",
+        "oneflow.from_numpy": "Tensors of arrays keep no strides",
         "oneflow.nn.Module": "``keep_vars=True`` gives the parameters",
         "oneflow.nn.functional.relu": "",
     }.items():

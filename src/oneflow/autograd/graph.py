@@ -5,17 +5,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self
 
 from oneflow.differentiation.backward import call_after_backward
-from oneflow.differentiation.grad_mode import MODE
+from oneflow.differentiation.grad_mode import MODE, no_grad
 from oneflow.differentiation.node import Node as Node
 from oneflow.differentiation.saved import packing
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import unwrap
+from oneflow.tensor.views import unwrap, write
 
 
 class _Hooks:
@@ -232,3 +232,24 @@ class save_on_cpu(saved_tensors_hooks):
             lambda tensor: (tensor.device, tensor.to("cpu")),
             lambda saved: saved[1].to(saved[0]),
         )
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Count a write to a tensor that autograd has not seen, or to several.
+
+    A backward pass that saved the tensor before raises then. A tensor that was made in inference
+    mode counts none.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(2)
+        >>> flow.autograd.graph.increment_version(x)
+        >>> x._version
+        1
+    """
+    for x in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if x.is_inference():
+            continue
+        value = unwrap(x)
+        with no_grad():
+            write(x, value.alias())

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from oneflow.distributions import constraints
 from oneflow.distributions.exp_family import ExponentialFamily
-from oneflow.distributions.inverse_transform_sampling import InverseTransformSampling
+from oneflow.functional.creation.factory_functions import empty_like
+from oneflow.functional.random.inplace import exponential_
 from oneflow.tensor.tensor import Tensor
 
 
-class Exponential(InverseTransformSampling, ExponentialFamily):
+class Exponential(ExponentialFamily):
     """The exponential distribution: times between events.
 
     Args:
@@ -26,6 +28,7 @@ class Exponential(InverseTransformSampling, ExponentialFamily):
     arg_constraints: ClassVar = {"rate": constraints.positive}
     support = constraints.nonnegative
     rate: Tensor
+    has_rsample = True
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         self._set_parameters(validate_args, rate=rate)
@@ -44,6 +47,11 @@ class Exponential(InverseTransformSampling, ExponentialFamily):
     def variance(self) -> Tensor:
         """The variance."""
         return self.rate**-2
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Draw; gradients flow to the parameters."""
+        rate = self.rate.expand(self._extended_shape(sample_shape))
+        return exponential_(empty_like(rate.detach())) / rate
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""

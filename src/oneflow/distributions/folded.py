@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from oneflow.distributions import constraints
 from oneflow.distributions.cauchy import Cauchy
-from oneflow.distributions.inverse_transform_sampling import InverseTransformSampling
+from oneflow.distributions.distribution import Distribution
 from oneflow.distributions.normal import Normal
 from oneflow.functional.creation.factory_functions import full_like
 from oneflow.tensor.tensor import Tensor
@@ -15,10 +16,11 @@ from oneflow.tensor.tensor import Tensor
 _LOG_2 = math.log(2)
 
 
-class Folded(InverseTransformSampling):
+class Folded(Distribution):
     """Base of distributions of the size of numbers whose distribution is symmetric about 0."""
 
     scale: Tensor
+    has_rsample = True
     arg_constraints: ClassVar = {"scale": constraints.positive}
     support = constraints.nonnegative
 
@@ -29,6 +31,10 @@ class Folded(InverseTransformSampling):
     def _symmetric(self) -> Normal | Cauchy:
         """The distribution of the numbers themselves."""
         raise NotImplementedError
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Draw; gradients flow to the parameters."""
+        return self._symmetric.rsample(sample_shape).abs()
 
     @property
     def mode(self) -> Tensor:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from oneflow.base.limits import finfo
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.distributions import constraints
 from oneflow.distributions.probability_parameters import SuccessProbability
+from oneflow.functional.creation.factory_functions import empty_like
 from oneflow.functional.elementwise.binary import xlogy
 from oneflow.functional.nn.elementwise_loss import binary_cross_entropy_with_logits
-from oneflow.functional.random.creation import rand_like
+from oneflow.functional.random.inplace import uniform_
 from oneflow.tensor.tensor import Tensor
 
 
@@ -56,7 +58,8 @@ class Geometric(SuccessProbability):
         """Draw numbers."""
         with no_grad():
             probs = self.probs.expand(self._extended_shape(sample_shape))
-            return ((-rand_like(probs)).log1p() / (-probs).log1p()).floor()
+            uniform = uniform_(empty_like(probs), finfo(probs.dtype).tiny, 1)
+            return (uniform.log() / (-probs).log1p()).floor()
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the probability."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 from oneflow.differentiation.grad_mode import no_grad
@@ -44,6 +44,8 @@ class TransformedDistribution(Distribution):
         transforms: Transform | Sequence[Transform],
         validate_args: bool | None = None,
     ) -> None:
+        if not isinstance(transforms, Transform | Iterable):
+            raise ValueError(f"transforms must be a Transform or list, but was {transforms}")
         self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
         if not all(isinstance(part, Transform) for part in self.transforms):
             raise ValueError("transforms must be a Transform or list of Transforms")

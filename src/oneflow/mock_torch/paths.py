@@ -125,6 +125,31 @@ _ROWS = (
     ("torch.nn.modules", "oneflow.mock_torch.pytorch.nn.earlier_layers", "Container NLLLoss2d"),
     ("torch.nn.modules.container", "oneflow.mock_torch.pytorch.nn.earlier_layers", "Container"),
     ("torch.nn.modules.loss", "oneflow.mock_torch.pytorch.nn.earlier_layers", "NLLLoss2d"),
+    (
+        "torch",
+        "oneflow.mock_torch.pytorch.nested_conversions",
+        "_nested_from_padded _nested_from_padded_and_nested_example _nested_tensor_from_mask "
+        "_nested_tensor_from_mask_left_aligned",
+    ),
+    ("torch._C", "oneflow.mock_torch.pytorch.file_check", "FileCheck"),
+    ("torch.profiler.itt", "oneflow.mock_torch.pytorch.cuda.nvtx", "mark range"),
+    ("torch.profiler.itt", "oneflow.profiler", "range_pop range_push"),
+    ("torch.profiler.itt", "oneflow.cuda.backends", "is_available=is_unavailable"),
+    (
+        "torch.distributions.constraints",
+        "oneflow.distributions.constraints",
+        " ".join(
+            f"_{name}={name}"
+            for name in (
+                *("Boolean", "Cat", "CorrCholesky", "Dependent", "GreaterThan", "GreaterThanEq"),
+                *("HalfOpenInterval", "IndependentConstraint", "IntegerGreaterThan"),
+                *("IntegerInterval", "Interval", "LessThan", "LowerCholesky", "LowerTriangular"),
+                *("OneHot", "PositiveDefinite", "PositiveSemidefinite", "Real", "Simplex"),
+                *("Square", "Stack", "Symmetric"),
+            )
+        )
+        + " _Multinomial=MultinomialCounts",
+    ),
     ("torch._lobpcg", "torch", "lobpcg"),
     (
         "torch._C",

@@ -402,7 +402,11 @@ def reshape(function: Callable[..., Any], input: Any, *sizes: Any) -> NestedTens
     """
     flat = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], Sequence) else sizes
     parts = input._parts
-    if not flat or flat[0] not in (-1, len(parts.shapes)):
+    if not flat:
+        raise RuntimeError("shape '[]' is invalid for a nested tensor")
+    if not parts.shapes:
+        raise RuntimeError("empty nested tensor cannot be reshaped")
+    if flat[0] not in (-1, len(parts.shapes)):
         raise RuntimeError(f"a view keeps the {len(parts.shapes)} components, got {tuple(flat)}")
     places = [d for d, size in enumerate(flat) if isinstance(size, RaggedSize)]
     unknown = [d for d, size in enumerate(flat) if d and isinstance(size, int) and size == -1]

@@ -123,6 +123,8 @@ class NestedTensor(ComposedTensor):
     def __repr__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         if self.layout is Layout.jagged:
             return self._jagged_text()
+        if not len(self):
+            return "nested_tensor([\n\n])"
         parts = [repr(part.detach()).replace("\n", "\n  ") for part in self.unbind()]
         end = ""
         if self.grad_fn is not None:

@@ -6,6 +6,7 @@ import builtins
 
 import numpy as np
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from oneflow.autograd.gradients import Tensors
 from oneflow.base.device import Device
@@ -116,6 +117,8 @@ class Tensor:
     __torch_function__: Callable[..., Any]
     def __truediv__(self, value: Any) -> Tensor: ...
     def __xor__(self, value: Any) -> Tensor: ...
+    @property
+    def _backward_hooks(self) -> OrderedDict[builtins.int, Callable[..., Any]] | None: ...
     @property
     def _base(self) -> Tensor | None: ...
     @property

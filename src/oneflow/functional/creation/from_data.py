@@ -9,6 +9,7 @@ import numpy as np
 from oneflow.base.device import CPU, Device
 from oneflow.base.dtype import DType, get_default_dtype
 from oneflow.base.placement import Placement, parse_device
+from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.base.sbp import SbpLike
 from oneflow.functional.creation.options import (
     as_dtype,
@@ -146,6 +147,14 @@ def asarray(
     return with_grad(result.detach(), True) if requires_grad else result
 
 
+def _warn_of_copy(kind: str) -> None:
+    """Warn a program of PyTorch, whose tensors share memory even if that is for reading only."""
+    warn_in_place_of_pytorch(
+        f"The given {kind} is not writable, so the tensor is a copy of it: what is written to one "
+        f"is not seen by the other. Make the {kind} writable, or copy it, before."
+    )
+
+
 def _is_buffer(obj: Any) -> bool:
     """Return whether an object is bytes to be read as numbers, and no array of numbers."""
     if isinstance(obj, np.ndarray | np.generic | Tensor) or hasattr(obj, "__array__"):
@@ -179,6 +188,8 @@ def from_numpy(obj: np.ndarray) -> Tensor:
     """
     if not isinstance(obj, np.ndarray):
         raise TypeError(f"from_numpy(): expected np.ndarray (got {type(obj).__name__})")
+    if not obj.flags.writeable:
+        _warn_of_copy("NumPy array")
     return share_numpy(obj)
 
 
@@ -213,6 +224,8 @@ def frombuffer(
             f"bytes of {dtype}; give `count`"
         )
     array = np.frombuffer(buffer, dtype.numpy, count, offset)
+    if not array.flags.writeable:
+        _warn_of_copy("buffer")
     return with_grad(share_numpy(array), requires_grad)
 
 

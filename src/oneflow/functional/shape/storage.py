@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from oneflow.base.keyword_aliases import self_by_name
@@ -167,6 +168,22 @@ def _version(self: Tensor) -> int:
     if self.is_inference():
         raise RuntimeError("Inference tensors do not track version counter.")
     return self._writes if self._family is None else self._family.writes[0]
+
+
+def _backward_hooks(self: Tensor) -> OrderedDict[int, Callable[..., Any]] | None:
+    """The hooks of `register_hook` by their numbers, or None; changing them changes nothing.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.ones(1, requires_grad=True)
+        >>> handle = x.register_hook(print)
+        >>> x._backward_hooks
+        OrderedDict({0: <built-in function print>})
+    """
+    value = unwrap(self)
+    hooks = None if value.node is None else value.node.hooks
+    registered = None if hooks is None else hooks.outputs.get(value.output_index)
+    return OrderedDict(enumerate(registered)) if registered else None
 
 
 def output_nr(self: Tensor) -> int:
@@ -361,6 +378,7 @@ attach("_is_view", _is_view)
 attach("_cdata", property(_cdata))
 attach("_version", property(_version))
 attach("output_nr", property(output_nr))
+attach("_backward_hooks", property(_backward_hooks))
 for _method in (
     untyped_storage,
     storage,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import Category, DType, bool_, float64, int64
 from oneflow.base.limits import finfo, iinfo
+from oneflow.base.location import frames_to_user
 from oneflow.functional.creation.factory_functions import full_like
 from oneflow.functional.creation.options import sizes_of
+from oneflow.functional.elementwise.binary import nextafter
 from oneflow.functional.elementwise.clamp import where
 from oneflow.functional.elementwise.complex import complex_
 from oneflow.functional.random.creation import rand, randint
@@ -44,9 +47,9 @@ def make_tensor(
         memory_format: accepted; it changes nothing.
 
     Raises:
-        ValueError: `low` is not less than `high`, one of them is NaN, or the dtype has none of the
-            numbers between them; an integer that should require a gradient; both `noncontiguous`
-            and `memory_format`.
+        ValueError: `low` is not less than `high` (floats may be equal), one of them is NaN, or the
+            dtype has none of the numbers between them; an integer that should require a gradient;
+            both `noncontiguous` and `memory_format`.
 
     Example:
         >>> import oneflow as flow
@@ -71,7 +74,7 @@ def make_tensor(
         sizes[-1] *= step
     limits = _limits(dtype, low, high)
     if is_float:
-        result = _uniform(sizes, dtype, device, *limits)
+        result = _below(_uniform(sizes, dtype, device, *limits), *limits)
     else:
         low, high = map(math.ceil, limits)
         result = randint(low, high, tuple(sizes), dtype=int64, device=device).to(dtype)
@@ -100,7 +103,14 @@ def _limits(dtype: DType, low: float | None, high: float | None) -> tuple[float,
     stop = defaults[1] if high is None else high
     if start != start or stop != stop:
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={start} and high={stop}")
-    if start >= stop:
+    if start == stop and dtype.category >= Category.FLOAT:
+        warnings.warn(
+            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is "
+            "deprecated: `torch.full` makes such a tensor.",
+            FutureWarning,
+            frames_to_user(),
+        )
+    elif start >= stop:
         raise ValueError(f"`low` must be less than `high`, but got {start} >= {stop}")
     if stop < lowest or start >= end:
         raise ValueError(
@@ -119,6 +129,16 @@ def _uniform(
         return complex_(real, imag).to(dtype)
     part = rand(*sizes, dtype=float64, device=device)
     return (low * (1 - part) + high * part).to(dtype)
+
+
+def _below(result: Tensor, low: float, high: float) -> Tensor:
+    """Put the largest number below `high` in the place of what was rounded up to it."""
+    if low == high:
+        return result
+    if result.dtype.is_complex:
+        return complex_(_below(result.real, low, high), _below(result.imag, low, high))
+    end = full_like(result, high)
+    return where(result >= end, nextafter(end, full_like(result, low)), result)
 
 
 def _smallest(dtype: DType) -> Any:

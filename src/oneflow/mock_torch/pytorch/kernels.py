@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+import numpy as np
+
 import oneflow as flow
 from oneflow.distributions import Dirichlet
 from oneflow.mock_torch.pytorch.aten_functions import ATEN_FUNCTIONS
@@ -90,29 +92,36 @@ def native_batch_norm(
     return output, mean, scale
 
 
-def frobenius_norm(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+def frobenius_norm(
+    input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """Return the square root of the sum of squares over dimensions, by default over all.
 
     Args:
         input: the tensor.
         dim: one dimension or two; none: all.
         keepdim: keep these dimensions.
+        out: gets the result.
     """
     dims = (dim,) if isinstance(dim, int) else tuple(dim)
-    return flow.linalg.vector_norm(input, 2, dims or None, keepdim)
+    return flow.linalg.vector_norm(input, 2, dims or None, keepdim, out=out)
 
 
-def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def nuclear_norm(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """Return the sum of singular values of matrices.
 
     Args:
         input: the matrices.
         dim: their two dimensions; without any the last ones. A truth value is `keepdim`.
         keepdim: keep these dimensions.
+        out: gets the result.
     """
     if isinstance(dim, bool):
         dim, keepdim = None, dim
-    return flow.linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+    dims = (-2, -1) if dim is None else dim
+    return flow.linalg.matrix_norm(input, "nuc", dims, keepdim, out=out)
 
 
 def grid_sampler(
@@ -233,9 +242,11 @@ def _addmm_activation(
     return functional.gelu(total) if use_gelu else flow.relu(total)
 
 
-def _compute_linear_combination(input: Tensor, coefficients: Tensor) -> Tensor:
+def _compute_linear_combination(
+    input: Tensor, coefficients: Tensor, *, out: Tensor | None = None
+) -> Tensor:
     """Return sums of the parts of a tensor along its first dimension, weighted by rows."""
-    return flow.tensordot(coefficients.to(input.dtype), input, dims=([1], [0]))
+    return flow.tensordot(coefficients.to(input.dtype), input, dims=([1], [0]), out=out)
 
 
 def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
@@ -330,21 +341,21 @@ def from_file(
 
     Args:
         filename: the file's name.
-        shared: whether writes in place would change the file, which is refused.
+        shared: writes change the file, which is made if there is none, or too short.
         size: how many numbers.
         dtype: their type, by default the default one.
         options: those of creation functions.
 
     Raises:
-        NotImplementedError: it is to be shared.
+        RuntimeError: the file is too short, and not shared.
     """
-    if shared:
-        raise NotImplementedError(
-            "`from_file`: values of tensors never change, so that they cannot be those of a file; "
-            "leave `shared` out and save the tensor"
-        )
     kind = dtype or flow.get_default_dtype()
     count = (size or 0) * kind.itemsize
+    if shared and count:
+        with open(filename, "ab") as file:
+            file.truncate(max(file.tell(), count))
+        values = flow.from_numpy(np.memmap(filename, kind.numpy, "r+", shape=(size,)))
+        return values.to(**options) if options else values
     with open(filename, "rb") as file:
         content = bytearray(file.read(count))
     if len(content) < count:

@@ -6,6 +6,7 @@ from typing import Any
 
 import oneflow as flow
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
+from oneflow.mock_torch.pytorch.file_check import FileCheck as FileCheck
 from oneflow.testing import assert_close
 
 # Relative and absolute tolerance, wider than those of `assert_close`.

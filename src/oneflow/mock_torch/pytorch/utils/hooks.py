@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
+
+from oneflow.base.location import frames_to_user
 
 _Hook = TypeVar("_Hook", bound=Callable[..., Any])
 
@@ -16,3 +19,15 @@ def unserializable_hook(f: _Hook) -> _Hook:
     """
     setattr(f, "__torch_unserializable__", True)  # noqa: B010
     return f
+
+
+def warn_if_has_hooks(tensor: Any) -> None:
+    """Warn that hooks of a tensor are not saved with it, but for those that are marked."""
+    for hook in (tensor._backward_hooks or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized. If this is expected, "
+                "decorate the function with `torch.utils.hooks.unserializable_hook`",
+                UserWarning,
+                frames_to_user(),
+            )
