@@ -7,9 +7,11 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from oneflow.autograd.gradient_edge import GradientEdge
 from oneflow.base.composed_operand import ComposedOperandError
 from oneflow.base.flags import as_flag, reject_strings
 from oneflow.base.program_name import PYTORCH, program_name
+from oneflow.base.shape import Size
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.backward import Edge, backward_pass
 from oneflow.differentiation.grad_mode import tangent_passes
@@ -25,7 +27,8 @@ from oneflow.tensor.methods import attach_method
 from oneflow.tensor.tensor import Tensor, value_of
 from oneflow.tensor.views import unwrap
 
-Tensors = Tensor | Sequence[Tensor]
+TensorOrEdge = Tensor | GradientEdge
+Tensors = TensorOrEdge | Sequence[TensorOrEdge]
 OptionalTensors = Tensor | Sequence[Tensor | None] | None
 
 
@@ -48,20 +51,28 @@ def initial_gradient_transform(change: Callable[[Value], Value]) -> Iterator[Non
         _INITIAL_GRADIENT.change = before
 
 
-def _as_list(tensors: Any, name: str) -> list[Tensor]:
-    """One tensor or several as a list.
+def _as_list(tensors: Any, name: str) -> list[TensorOrEdge]:
+    """One tensor or several as a list; edges stand for tensors.
 
     Raises:
         TypeError: something that is not a tensor.
     """
-    as_list = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    as_list = [tensors] if isinstance(tensors, Tensor | GradientEdge) else list(tensors)
     for tensor in as_list:
-        if not isinstance(tensor, Tensor):
+        if not isinstance(tensor, Tensor | GradientEdge):
             raise TypeError(f"`{name}` must be tensors, got {type(tensor).__name__}")
     return as_list
 
 
-def _roots(outputs: list[Tensor], grads: OptionalTensors) -> list[tuple[Edge, Value]]:
+def _edge_and_spec(tensor: TensorOrEdge) -> tuple[Edge | None, TensorSpec]:
+    """The place at which the gradient of a tensor arrives, None without one; and its spec."""
+    if isinstance(tensor, GradientEdge):
+        return (tensor.node, tensor.output_nr), tensor.spec
+    value = unwrap(tensor)
+    return None if value.node is None else (value.node, value.output_index), value.spec
+
+
+def _roots(outputs: list[TensorOrEdge], grads: OptionalTensors) -> list[tuple[Edge, Value]]:
     """The edges at which a backward pass starts, with their gradients.
 
     Raises:
@@ -76,34 +87,35 @@ def _roots(outputs: list[Tensor], grads: OptionalTensors) -> list[tuple[Edge, Va
     roots: list[tuple[Edge, Value]] = []
     ones_of_spec: dict[TensorSpec, Value] = {}
     for index, (output, grad) in enumerate(zip(outputs, gradients, strict=True)):
-        value = unwrap(output)
-        if value.node is None:
+        edge, spec = _edge_and_spec(output)
+        if edge is None:
             raise RuntimeError(
                 f"element {index} of tensors does not require grad and does not have a grad_fn"
             )
-        gradient = _initial_gradient(output, grad, index, ones_of_spec)
-        roots.append(((value.node, value.output_index), gradient))
+        roots.append((edge, _initial_gradient(output, spec, grad, index, ones_of_spec)))
     return roots
 
 
 def _elements(tensors: Any) -> Any:
     """Tensors, with composed tensors replaced by the tensors of their elements."""
+    if isinstance(tensors, GradientEdge):
+        return tensors
     if isinstance(tensors, Sequence):
         return [_elements(tensor) for tensor in tensors]
     return elements_of(tensors)
 
 
 def _initial_gradient(
-    output: Tensor,
+    output: TensorOrEdge,
+    spec: TensorSpec,
     gradient: Tensor | None,
     index: int,
     ones_of_spec: dict[TensorSpec, Value],
 ) -> Value:
-    """The gradient to start with: the given one, or one for a single element.
+    """The gradient to start with: the one of the user, or one for a single element.
 
     The elements of a long tensor, as its parts, start with the same number.
     """
-    spec = output._value.spec
     if gradient is None:
         if spec.numel != 1:
             raise RuntimeError(
@@ -116,7 +128,9 @@ def _initial_gradient(
                 "grad can be implicitly created only for real scalar outputs but got "
                 f"{spec.dtype!r}"
             )
-        if SUMS.is_asked or isinstance(output._value, ValueOfClass):
+        if isinstance(output, Tensor) and (
+            SUMS.is_asked or isinstance(output._value, ValueOfClass)
+        ):
             return value_of(ones_like(output))
         first = ones_of_spec.get(spec)
         if first is not None:
@@ -127,10 +141,10 @@ def _initial_gradient(
         raise TypeError(
             f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
         )
-    if gradient.shape != output.shape:
+    if gradient.shape != spec.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {gradient.shape} and "
-            f"output[{index}] has a shape of {output.shape}."
+            f"output[{index}] has a shape of {Size(spec.shape)}."
         )
     if gradient.dtype.is_complex != spec.dtype.is_complex:
         raise RuntimeError(
@@ -141,17 +155,26 @@ def _initial_gradient(
     return value_of(gradient)
 
 
-def _targets(inputs: list[Tensor]) -> list[Edge]:
+def _targets(inputs: Sequence[TensorOrEdge]) -> list[Edge]:
     """The edges at which the gradients of `inputs` arrive.
 
     Raises:
         RuntimeError: an input that does not require grad.
     """
-    values = [unwrap(tensor) for tensor in inputs]
-    for value in values:
-        if value.node is None:
+    edges = []
+    for tensor in inputs:
+        edge, _ = _edge_and_spec(tensor)
+        if edge is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-    return [(value.node, value.output_index) for value in values]
+        edges.append(edge)
+    return edges
+
+
+def _retain_gradients(tensors: list[TensorOrEdge]) -> None:
+    """Ask tensors to retain their gradients, which changes nothing for leaves."""
+    for tensor in tensors:
+        if isinstance(tensor, Tensor):
+            tensor.retain_grad()
 
 
 def backward(
@@ -165,13 +188,14 @@ def backward(
     """Add the gradients of `tensors` to the `grad` of the leaves they were computed from.
 
     Args:
-        tensors: where to start.
+        tensors: where to start: tensors, or their edges (`graph.get_gradient_edge`).
         grad_tensors: a gradient for each; may be left out for tensors of one element.
         retain_graph: keep what the pass needs for another one; `create_graph` does too.
         create_graph: record the pass, for higher derivatives.
         grad_variables: old name of `grad_tensors`.
         inputs: give gradients to these tensors only, which need not be leaves; those that are not
-            retain their gradients from then on.
+            retain their gradients from then on. The gradient of an edge that belongs to no leaf
+            is not kept.
 
     Raises:
         RuntimeError: a tensor does not require grad, a gradient is missing or does not fit, or a
@@ -213,8 +237,7 @@ def backward(
     targets = _as_list(inputs, "inputs")
     if not targets:
         raise RuntimeError("`inputs` argument to `backward` cannot be empty.")
-    for tensor in targets:
-        tensor.retain_grad()  # changes nothing for leaves
+    _retain_gradients(targets)
     backward_pass(roots, keep_graph=keep, create_graph=create_graph, targets=edges, accumulate=True)
 
 
@@ -234,8 +257,8 @@ def grad(
     """Gradients of the sum of `outputs` with respect to `inputs`; no `grad` changes.
 
     Args:
-        outputs: what is differentiated.
-        inputs: with respect to what.
+        outputs: what is differentiated: tensors, or their edges (`graph.get_gradient_edge`).
+        inputs: with respect to what, likewise.
         grad_outputs: a gradient for each output; may be left out for outputs of one element.
         retain_graph: keep what the pass needs for another one; `create_graph` does too.
         create_graph: record the pass, so that the results can be differentiated again.
@@ -287,7 +310,7 @@ def grad(
     results = [None if gradient is None else wrap(gradient) for gradient in grads]
     if materialize_grads:
         results = [
-            wrap(zeros_of(variable._value.spec)).requires_grad_(create_graph)
+            wrap(zeros_of(_edge_and_spec(variable)[1])).requires_grad_(create_graph)
             if gradient is None
             else gradient
             for variable, gradient in zip(variables, results, strict=True)
@@ -296,7 +319,7 @@ def grad(
 
 
 def _composed_grad(
-    outputs: Tensors, inputs: list[Tensor], grad_outputs: OptionalTensors, options: tuple
+    outputs: Tensors, inputs: list[TensorOrEdge], grad_outputs: OptionalTensors, options: tuple
 ) -> tuple[Tensor | None, ...]:
     """`grad` of tensors of which some are composed (sparse, nested)."""
     gradients = grad(_elements(outputs), _elements(inputs), _elements(grad_outputs), *options)
@@ -378,12 +401,13 @@ def _batched_grad(
     for index, (output, vector) in enumerate(
         zip(_as_list(outputs, "outputs"), vectors, strict=False)
     ):
-        if vector is not None and vector.shape[1:] != output.shape:
+        spec = _edge_and_spec(output)[1]
+        if vector is not None and vector.shape[1:] != spec.shape:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
                 "as the batch dimension, and the others must be those of the output: "
                 f"grad_output[{index}] has a shape of {vector.shape} and output[{index}] has a "
-                f"shape of {output.shape}."
+                f"shape of {Size(spec.shape)}."
             )
     count = len(vectors[0])
     keep = bool(retain_graph or create_graph)

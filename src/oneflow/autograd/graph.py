@@ -8,6 +8,10 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self
 
+from oneflow.autograd.gradient_edge import (
+    GradientEdge as GradientEdge,
+    get_gradient_edge as get_gradient_edge,
+)
 from oneflow.differentiation.backward import call_after_backward
 from oneflow.differentiation.grad_mode import MODE, no_grad
 from oneflow.differentiation.node import Node as Node

@@ -38,6 +38,7 @@ INFERENCE_SAVED = (
     "normal tensor and use it in autograd."
 )
 _NO_EDGE = (None, 0)
+_FIRST = (1 << 64) - 1  # the largest number, as in PyTorch
 
 
 def modified_error(spec: TensorSpec, name: str) -> RuntimeError:
@@ -65,6 +66,7 @@ class Node:
 
     __slots__ = (
         "__weakref__",
+        "_metadata",
         "edges",
         "forward_lines",
         "hooks",
@@ -99,6 +101,19 @@ class Node:
     def next_functions(self) -> tuple[Any, ...]:
         """Per input, the node behind it and which of its outputs; ``(None, 0)`` without one."""
         return tuple([(public_node(node), index) for node, index in self.edges])
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for programs that attach something to nodes; empty at first."""
+        try:
+            return self._metadata
+        except AttributeError:
+            self._metadata: dict[Any, Any] = {}
+            return self._metadata
+
+    def _sequence_nr(self) -> int:
+        """The number in the order in which nodes were made; leaves' nodes run before all others."""
+        return _FIRST if self.is_leaf_node else self.sequence
 
     def ensure_hooks(self) -> NodeHooks:
         """The hooks, for adding one."""
