@@ -207,9 +207,11 @@ def resolve_call(
 
 
 def _split_dims(spec: Any) -> set[int]:
-    """The split dimensions of an operand; a number has none."""
-    sbp = spec.sbp if isinstance(spec, TensorSpec) else ()
-    return {component.dim for component in sbp if isinstance(component, Split)}
+    """The dimensions of an operand that several devices have parts of; a number has none."""
+    if not isinstance(spec, TensorSpec) or spec.sbp is None:
+        return set()
+    pairs = zip(spec.sbp, spec.device.hierarchy, strict=True)
+    return {component.dim for component, size in pairs if isinstance(component, Split) and size > 1}
 
 
 def _run_pending(placement: Placement) -> None:

@@ -110,10 +110,10 @@ def _check_multiple_values(count: int, shape: Sequence[int]) -> None:
         )
 
 
-def _moments(input: Tensor, dims: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+def _moments(input: Tensor, dims: tuple[int, ...], **options: bool) -> tuple[Tensor, Tensor]:
     """Mean and variance; the gradient of the normalised values includes theirs."""
     with no_grad():
-        return call(p.moments, input, dims=dims)
+        return call(p.moments, input, dims=dims, **options)
 
 
 def update_running(running: Tensor | None, batch: Tensor, factor: float, momentum: float) -> None:
@@ -257,8 +257,9 @@ def group_norm(
     dims = tuple(range(2, 3 + len(spatial)))
     grouped = shaped(input, (batch, num_groups, members, *spatial))
     scale, shift = affine(weight, bias, (1, num_groups, members, *[1] * len(spatial)))
-    mean, variance = _moments(grouped, dims)
-    output = call(p.normalize, grouped, mean, variance, scale, shift, eps, dims=dims)
+    mean, variance = _moments(grouped, dims, grouped=True)
+    operands = (grouped, mean, variance, scale, shift, eps)
+    output = call(p.normalize, *operands, dims=dims, grouped=True)
     return shaped(output, tuple(input.shape))
 
 
