@@ -173,11 +173,6 @@ def _of_ones(model: Any) -> Any:
 
 #: Objects that are made otherwise here than in PyTorch, and what shows that they work.
 OTHERWISE: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "WeightNorm": (lambda library: library.nn.utils.weight_norm(library.nn.Linear(2, 1)), _of_ones),
-    "SpectralNorm": (
-        lambda library: library.nn.utils.spectral_norm(library.nn.Linear(2, 1)).eval(),
-        _of_ones,
-    ),
     "LazyLinear": (lambda library: library.nn.LazyLinear(1), lambda lazy: lazy(OURS.ones(1, 2))),
     "LazyBatchNorm1d": (lambda library: library.nn.LazyBatchNorm1d().eval(), str),
     "AveragedModel": (

@@ -18,6 +18,15 @@ from oneflow.base.layout import Layout, MemoryFormat
 from oneflow.base.shape import Size
 from oneflow.checkpoint.load_errors import UnsafePickleError
 from oneflow.checkpoint.narrow_types import COMPLEX32, NARROW_TYPES, NarrowType
+from oneflow.checkpoint.nested_files import (
+    JAGGED,
+    JAGGED_CLASS,
+    RANGE,
+    STRIDED,
+    DimensionRange,
+    nested_of_buffer,
+    nested_of_jagged,
+)
 from oneflow.checkpoint.numpy_pickle import Budget, Pending, finished, numpy_table
 from oneflow.checkpoint.pickled_objects import TensorKind, set_plain_attributes
 from oneflow.differentiation.grad_mode import no_grad
@@ -25,6 +34,7 @@ from oneflow.functional.creation.factory_functions import empty
 from oneflow.functional.creation.storages import STORAGE_CLASSES, TypedStorage
 from oneflow.module.buffer import Buffer
 from oneflow.module.parameter import Parameter
+from oneflow.nested.tensor import NestedTensor
 from oneflow.primitives.strides import is_row_major
 from oneflow.sparse.tensor import SparseTensor, rebuild as rebuild_sparse
 from oneflow.tensor.copied_memory import as_part, views_to
@@ -237,6 +247,10 @@ class TorchBuilder:
             (rebuild, "_rebuild_parameter"): self.parameter,
             (rebuild, "_rebuild_parameter_with_state"): self.parameter_with_state,
             ("torch._tensor", "_rebuild_from_type_v2"): self.typed,
+            (STRIDED.module, STRIDED.name): self.nested_tensor,
+            (JAGGED.module, JAGGED.name): self.jagged_tensor,
+            (JAGGED_CLASS.module, JAGGED_CLASS.name): NestedTensor,
+            (RANGE.module, RANGE.name): DimensionRange,
             ("torch.serialization", "_get_layout"): _named_layout,
             ("torch.storage", "UntypedStorage"): StorageType(dt.uint8),
         }
@@ -373,6 +387,14 @@ class TorchBuilder:
         is_coordinates = layout is Layout.sparse_coo
         return Pending(make)
 
+    def nested_tensor(self, *places: Any) -> Pending:
+        """A nested tensor of a buffer, and sizes, strides and offsets of its components."""
+        return Pending(lambda: nested_of_buffer(*map(_value, places)))
+
+    def jagged_tensor(self, arguments: Mapping[str, Any]) -> Pending:
+        """A nested tensor whose components differ in one dimension."""
+        return Pending(lambda: nested_of_jagged({n: _value(x) for n, x in arguments.items()}))
+
     def wrapper(
         self,
         kind: Any,
@@ -407,6 +429,8 @@ class TorchBuilder:
         if not any(make is function for function in self._rebuild_functions):
             raise ValueError("a tensor's class names an unknown way to make it")
         plain = make(*arguments)
+        if kind is NestedTensor:
+            return plain  # its attributes in PyTorch are parts of it
         kind = kind.type if isinstance(kind, TensorKind) else kind
         kind = kind if isinstance(kind, type) and issubclass(kind, Tensor) else None
 

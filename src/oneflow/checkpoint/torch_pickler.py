@@ -20,6 +20,7 @@ from oneflow.base.device import Device
 from oneflow.base.dtype import DType, uint8, uint16, uint32, uint64
 from oneflow.base.layout import Layout, MemoryFormat
 from oneflow.base.shape import Size
+from oneflow.checkpoint import nested_files
 from oneflow.checkpoint.pickled_objects import OF_VALUES
 from oneflow.checkpoint.torch_names import PYTORCH_NAMES, TorchName
 from oneflow.functional.creation.storages import STORAGE_CLASSES, TypedStorage, UntypedStorage
@@ -61,10 +62,8 @@ _NEW = TorchName("oneflow.checkpoint.torch_pickler", "new_of_this_package")
 # Classes whose objects have other attributes here, by their names in PyTorch.
 _INCOMPATIBLE_WITH_PYTORCH = frozenset(
     {
-        *(("torch.nn.utils.weight_norm", "WeightNorm"), ("torch.nn", "LazyLinear")),
-        *(("torch.nn.utils.spectral_norm", "SpectralNorm"), ("torch.utils.data", "DataLoader")),
+        *(("torch.nn", "LazyLinear"), ("torch.utils.data", "DataLoader")),
         *(("torch.optim.swa_utils", "AveragedModel"), ("torch", "GradScaler")),
-        ("torch.nn.utils.prune", "BasePruningMethod"),
         *(
             ("torch.nn", f"Lazy{layer}{dims}d")
             for layer in ("Conv", "ConvTranspose", "BatchNorm", "InstanceNorm")
@@ -468,13 +467,6 @@ def _sparse(tensor: SparseTensor) -> Reduced:
     return _SPARSE, (layout, (*index, values, Size(size)))
 
 
-def _nested(tensor: NestedTensor) -> Reduced:
-    raise NotImplementedError(
-        "nested tensors are not written in PyTorch's format: save the list of their components, "
-        "`list(x.unbind())`, or use `oneflow.save`"
-    )
-
-
 def _device(device: Device) -> Reduced:
     has_number = device.number > 0 or (device.number == 0 and device.type not in ("cpu", "meta"))
     return _DEVICE, (device.type, device.number) if has_number else (device.type,)
@@ -489,5 +481,5 @@ _DISPATCH_TABLE: dict[type, Callable[[Any], Reduced]] = {
     StateDict: _ordered_dict,
     Hooks: lambda hooks: (OrderedDict, (), None, None, functions_of_hooks(hooks)),
     SparseTensor: _sparse,
-    NestedTensor: _nested,
+    NestedTensor: nested_files.reduced,
 }

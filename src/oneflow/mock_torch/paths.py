@@ -367,6 +367,7 @@ _ROWS = (
         "MultiLabelSoftMarginLoss CosineEmbeddingLoss MarginRankingLoss MultiMarginLoss "
         "TripletMarginLoss TripletMarginWithDistanceLoss",
     ),
+    ("torch.nn.modules.module", "oneflow.module.hooks", "_WrappedHook=LoadHook"),
     ("torch.nn.modules.module", "oneflow.module.state", "_IncompatibleKeys=IncompatibleKeys"),
     ("torch.nn.modules.normalization", "torch.nn", "RMSNorm"),
     ("torch.nn.modules.pixelshuffle", "torch.nn", "PixelUnshuffle"),

@@ -42,6 +42,7 @@ _ADDITIONAL = {
     "torch.nn.modules.batchnorm": "_BatchNorm",
     "torch.nn.modules.conv": "_ConvNd",
     "torch.nn.modules.instancenorm": "_InstanceNorm",
+    "torch.nn.modules.module": "_WrappedHook",
     "torch.nn.modules.loss": "_Loss _WeightedLoss",
     "torch.nn.modules.padding": (
         "_CircularPadNd _ConstantPadNd _ReflectionPadNd _ReplicationPadNd"
@@ -53,7 +54,9 @@ _ADDITIONAL = {
         "PackedSequence invert_permutation pack_padded_sequence pack_sequence "
         "pad_packed_sequence pad_sequence unpack_sequence unpad_sequence"
     ),
-    "torch.nn.utils.spectral_norm": "SpectralNorm",
+    "torch.nn.utils.spectral_norm": (
+        "SpectralNorm SpectralNormLoadStateDictPreHook SpectralNormStateDictHook"
+    ),
     "torch.nn.utils.weight_norm": "WeightNorm",
     "torch.torch_version": "TorchVersion",
     "torch.utils._pytree": "GetAttrKey LeafSpec MappingKey SequenceKey TreeSpec",

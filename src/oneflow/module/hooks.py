@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import ref
 
@@ -122,16 +122,26 @@ def call_hook(
 
 
 class LoadHook:
-    """A hook before loading, and whether it gets the module."""
+    """A hook before loading, and whether it gets the module, which PyTorch's files name, too."""
 
-    __slots__ = ("function", "with_module")
+    __slots__ = ("_module", "function", "with_module")
 
-    def __init__(self, function: Callable[..., Any], with_module: bool) -> None:
+    def __init__(self, function: Callable[..., Any], module: Any, with_module: bool) -> None:
         self.function = function
         self.with_module = with_module
+        self._module: Callable[[], Any] = ref(module)
 
     def __call__(self, *args: Any) -> Any:
         return self.function(*args)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {"hook": self.function, "with_module": self.with_module}
+        return {**state, "module": self._module()} if self.with_module else state
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        module = state.get("module")
+        self.function, self.with_module = state["hook"], state["with_module"]
+        self._module = ref(module) if self.with_module else lambda: None
 
 
 class HooksMixin:
@@ -244,7 +254,7 @@ class HooksMixin:
     def _register_load_state_dict_pre_hook(
         self, hook: Callable, with_module: bool = False
     ) -> RemovableHandle:
-        return self._load_state_dict_pre_hooks.register(LoadHook(hook, with_module))
+        return self._load_state_dict_pre_hooks.register(LoadHook(hook, self, with_module))
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after loading; it may change the lists."""

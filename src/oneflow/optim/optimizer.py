@@ -45,6 +45,7 @@ from oneflow.optim.hooks import OptimizerHooks, complete_step
 from oneflow.optim.numbers_ahead import numbers_of_update
 from oneflow.optim.oneflow_layout import from_oneflow_layout
 from oneflow.optim.operator_steps import step_by_operators
+from oneflow.optim.pytorch_objects import complete_attributes
 from oneflow.optim.step_counter import StepCounter
 from oneflow.optim.update_form import UpdateForm
 from oneflow.primitives.operators.optimizer import pack_numbers
@@ -458,6 +459,9 @@ class Optimizer(GraphSchedule, OptimizerHooks, UpdateForm, KeywordSuggestion):
         Derived classes override it to complete what older files lack.
         """
         self.__dict__.update(state)
+        if "_hooks" not in vars(self) and "param_groups" in state:
+            super().__init__()
+            complete_attributes(self)
 
     def _convert_state(self, name: str, value: Any, owner: Tensor) -> Any:
         """A saved state in the form of `owner`'s.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from oneflow.differentiation.grad_mode import no_grad
@@ -24,27 +25,40 @@ class SpectralNorm:
     """The hook that computes the weight before every call.
 
     Attributes:
-        target_name: the attribute that gets it; a tensor that moves with the module.
+        name: the attribute that gets it; a tensor that moves with the module.
+        n_power_iterations: improvements of the singular vectors per call in training.
+        dim: the dimension of the weight that counts outputs.
+        eps: vectors are at least this long when normalised.
     """
+
+    # PyTorch's version of the tensors in state dicts.
+    _version = 1
 
     def __init__(self, name: str, steps: int, dim: int, eps: float) -> None:
         if steps <= 0:
             raise ValueError(
                 f"Expected n_power_iterations to be positive, but got n_power_iterations={steps}"
             )
-        self.target_name = name
-        self.steps = steps
+        self.name = name
+        self.n_power_iterations = steps
         self.dim = dim
         self.eps = eps
 
+    @property
+    def target_name(self) -> str:
+        """The attribute whose tensor is computed from others."""
+        return self.name
+
     def compute(self, module: Module, update: bool) -> Tensor:
         """The weight; with `update` the singular vectors are improved first, in place."""
-        original = getattr(module, f"{self.target_name}_orig")
-        u, v = (getattr(module, f"{self.target_name}_{suffix}") for suffix in "uv")
+        original = getattr(module, f"{self.name}_orig")
+        u, v = (getattr(module, f"{self.name}_{suffix}") for suffix in "uv")
         matrix = as_matrix(original, self.dim)
         if update:
             with no_grad():
-                better = call(power_iteration, matrix, u, v, self.eps, steps=self.steps)
+                better = call(
+                    power_iteration, matrix, u, v, self.eps, steps=self.n_power_iterations
+                )
                 for vector, new in zip((u, v), better, strict=True):
                     write(vector, unwrap(new).alias())
                 # The next call writes to the buffers; this one's gradient needs them as they are.
@@ -52,7 +66,54 @@ class SpectralNorm:
         return call(div, original, call(singular_value, matrix, u, v))
 
     def __call__(self, module: Module, inputs: Any) -> None:
-        setattr(module, self.target_name, self.compute(module, update=module.training))
+        setattr(module, self.name, self.compute(module, update=module.training))
+
+
+class SpectralNormStateDictHook:
+    """The hook that notes the version of a normalised weight in the metadata of state dicts."""
+
+    def __init__(self, fn: SpectralNorm) -> None:
+        self.fn = fn
+
+    def __call__(self, module: Any, state_dict: Any, prefix: str, metadata: dict[str, Any]) -> None:
+        versions = metadata.setdefault("spectral_norm", {})
+        versions[f"{self.fn.name}.version"] = self.fn._version
+
+
+class SpectralNormLoadStateDictPreHook:
+    """The hook that reads state dicts of PyTorch 0.4 and before, which hold the weight, but no `v`.
+
+    The weight is the original divided by the singular value, and `u` the vector of the last call.
+    """
+
+    def __init__(self, fn: SpectralNorm) -> None:
+        self.fn = fn
+
+    def __call__(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        metadata: Mapping[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        key = prefix + self.fn.name
+        version = metadata.get("spectral_norm", {}).get(f"{self.fn.name}.version")
+        is_new = key not in state_dict and all(f"{key}_{x}" in state_dict for x in ("orig", *"uv"))
+        if version is not None or is_new:
+            return
+        missing = [name for name in (f"{key}_orig", key, f"{key}_u") if name not in state_dict]
+        if missing:
+            missing_keys.extend(missing if strict else ())
+            return
+        with no_grad():
+            original, weight = state_dict[f"{key}_orig"], state_dict.pop(key)
+            matrix, u = as_matrix(original, self.fn.dim), state_dict[f"{key}_u"]
+            v = (matrix.t().mm(matrix)).pinverse().mm(matrix.t()).mv(u)
+            scale = (original / weight).mean() / u.dot(matrix.mv(v))
+            state_dict[f"{key}_v"] = v * scale
 
 
 def as_matrix(weight: Tensor, dim: int) -> Tensor:
@@ -105,7 +166,7 @@ def spectral_norm(
         (oneflow.Size([40]), oneflow.Size([20]))
     """
     for hook in module._forward_pre_hooks.values():
-        if isinstance(hook, SpectralNorm) and hook.target_name == name:
+        if isinstance(hook, SpectralNorm) and hook.name == name:
             raise RuntimeError(
                 f"Cannot register two spectral_norm hooks on the same parameter {name}"
             )
@@ -119,6 +180,8 @@ def spectral_norm(
     module.register_buffer(f"{name}_u", random_unit_vector(rows, weight, eps))
     module.register_buffer(f"{name}_v", random_unit_vector(columns, weight, eps))
     module.register_forward_pre_hook(rule)
+    module._register_state_dict_hook(SpectralNormStateDictHook(rule))
+    module._register_load_state_dict_pre_hook(SpectralNormLoadStateDictPreHook(rule))
     return module
 
 
@@ -135,12 +198,16 @@ def remove_spectral_norm(module: AnyModule, name: str = "weight") -> AnyModule:
         ['bias', 'weight']
     """
     for number, rule in module._forward_pre_hooks.items():
-        if isinstance(rule, SpectralNorm) and rule.target_name == name:
+        if isinstance(rule, SpectralNorm) and rule.name == name:
             with no_grad():
                 weight = rule.compute(module, update=False)
             for attribute in (name, f"{name}_u", f"{name}_v", f"{name}_orig"):
                 delattr(module, attribute)
             module.register_parameter(name, Parameter(weight.detach()))
             del module._forward_pre_hooks[number]
+            for hooks in (module._state_dict_hooks, module._load_state_dict_pre_hooks):
+                for key, hook in list(hooks.items()):
+                    if getattr(getattr(hook, "function", hook), "fn", None) is rule:
+                        del hooks[key]
             return module
     raise ValueError(f"spectral_norm of '{name}' not found in {module}")

@@ -20,20 +20,31 @@ class WeightNorm:
     """The hook that computes the weight before every call.
 
     Attributes:
-        target_name: the attribute that gets it; a tensor that moves with the module.
+        name: the attribute that gets it; a tensor that moves with the module.
+        dim: each slice along this dimension has a size of its own.
     """
 
     def __init__(self, name: str, dim: int | None) -> None:
-        self.target_name = name
-        self.dim = dim
+        self.name = name
+        # As in PyTorch, whose files hold these attributes.
+        self.dim = -1 if dim is None else dim
+
+    @property
+    def target_name(self) -> str:
+        """The attribute whose tensor is computed from others."""
+        return self.name
 
     def compute(self, module: Module) -> Tensor:
         """The weight from its direction ``name_v`` and its size ``name_g``."""
-        direction, size = (getattr(module, f"{self.target_name}_{suffix}") for suffix in "vg")
-        return call(weight_of_norm, direction, size, dim=self.dim)
+        direction, size = (getattr(module, f"{self.name}_{suffix}") for suffix in "vg")
+        return call(weight_of_norm, direction, size, dim=_dim_of(self.dim))
 
     def __call__(self, module: Module, inputs: Any) -> None:
-        setattr(module, self.target_name, self.compute(module))
+        setattr(module, self.name, self.compute(module))
+
+
+def _dim_of(dim: int) -> int | None:
+    return None if dim == -1 else dim
 
 
 def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) -> AnyModule:
@@ -59,7 +70,7 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) ->
         (oneflow.Size([3, 1]), oneflow.Size([3, 2]))
     """
     for hook in module._forward_pre_hooks.values():
-        if isinstance(hook, WeightNorm) and hook.target_name == name:
+        if isinstance(hook, WeightNorm) and hook.name == name:
             raise RuntimeError(
                 f"Cannot register two weight_norm hooks on the same parameter {name}"
             )
@@ -68,7 +79,7 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) ->
     rule = WeightNorm(name, None if dim in (None, -1) else dim % weight.ndim)
     del module._parameters[name]
     with no_grad():
-        size = call(slice_norms, weight, dim=rule.dim)
+        size = call(slice_norms, weight, dim=_dim_of(rule.dim))
     module.register_parameter(f"{name}_g", Parameter(wrap(unwrap(size))))
     module.register_parameter(f"{name}_v", Parameter(weight.detach()))
     setattr(module, name, rule.compute(module))
@@ -89,7 +100,7 @@ def remove_weight_norm(module: AnyModule, name: str = "weight") -> AnyModule:
         ['bias', 'weight']
     """
     for number, rule in module._forward_pre_hooks.items():
-        if isinstance(rule, WeightNorm) and rule.target_name == name:
+        if isinstance(rule, WeightNorm) and rule.name == name:
             weight = rule.compute(module).detach()
             delattr(module, name)
             del module._parameters[f"{name}_g"], module._parameters[f"{name}_v"]

@@ -38,16 +38,13 @@ class BasePruningMethod(ABC):
 
     PRUNING_TYPE: str
     dim: int
-    target_name: str | None = None
+    # PyTorch's name, by which programs look for the hook of a parameter, and which files hold.
+    _tensor_name: str | None = None
 
     @property
-    def _tensor_name(self) -> str | None:
-        # PyTorch's name of `target_name`, by which programs look for the hook of a parameter.
-        return self.target_name
-
-    @_tensor_name.setter
-    def _tensor_name(self, name: str | None) -> None:
-        self.target_name = name
+    def target_name(self) -> str | None:
+        """The name of the parameter."""
+        return self._tensor_name
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
@@ -91,7 +88,7 @@ class BasePruningMethod(ABC):
             ValueError: `importance_scores` has another shape.
         """
         method = cls(*args, **kwargs)
-        method.target_name = name
+        method._tensor_name = name
         before = pruning_of(module, name)
         weight = getattr(module, name if before is None else f"{name}_orig")
         # The current values of the parameter are 0 where elements have been pruned.
@@ -184,7 +181,7 @@ class PruningContainer(BasePruningMethod):
     PRUNING_TYPE = "container"
 
     def __init__(self, *args: BasePruningMethod) -> None:
-        self._methods: tuple[BasePruningMethod, ...] = ()
+        self._pruning_methods: tuple[BasePruningMethod, ...] = ()
         for method in args:
             self.add_pruning_method(method)
 
@@ -197,22 +194,22 @@ class PruningContainer(BasePruningMethod):
         """
         if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method).__name__} is not a BasePruningMethod subclass")
-        if self._methods and method.target_name != self.target_name:
+        if self._pruning_methods and method.target_name != self.target_name:
             raise ValueError(
                 "Can only add pruning methods acting on the parameter named "
                 f"'{self.target_name}' to this PruningContainer; got one for '{method.target_name}'"
             )
-        self.target_name = method.target_name
-        self._methods = (*self._methods, method)
+        self._tensor_name = method.target_name
+        self._pruning_methods = (*self._pruning_methods, method)
 
     def __len__(self) -> int:
-        return len(self._methods)
+        return len(self._pruning_methods)
 
     def __iter__(self) -> Iterator[BasePruningMethod]:
-        return iter(self._methods)
+        return iter(self._pruning_methods)
 
     def __getitem__(self, index: int) -> BasePruningMethod:
-        return self._methods[index]
+        return self._pruning_methods[index]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """Return `default_mask` without what the last method takes away.
@@ -220,7 +217,7 @@ class PruningContainer(BasePruningMethod):
         Raises:
             ValueError: its `PRUNING_TYPE` is unknown.
         """
-        method = self._methods[-1]
+        method = self._pruning_methods[-1]
         kind = method.PRUNING_TYPE
         if kind == "unstructured":
             part: Any = default_mask == 1
