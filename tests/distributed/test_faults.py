@@ -131,6 +131,14 @@ def test_a_process_at_fault(what, code, words, mark, sample):
     assert not processes_with(mark)
 
 
+def test_a_loaded_tensor_that_one_rank_has_read_before(tmp_path):
+    outcome = launch("loaded.py", str(tmp_path), ONEFLOW_HANG_TIMEOUT="0")
+    assert outcome.code == 1
+    assert outcome.output.splitlines() == ["so far"] * 2
+    for words in ("this rank has not used the tensor before", "transfer of float32[4](B) from"):
+        assert words in outcome.error, outcome.error
+
+
 def test_rank_0_is_killed(mark):
     outcome = launch("fault.py", "killed", "0", mark)
     assert outcome.code == 137, outcome.error

@@ -14,7 +14,8 @@ from oneflow.base.dtype import ALL_DTYPES, DType, from_numpy_dtype, int64
 from oneflow.base.placement import Placement, Sharding
 from oneflow.base.planning import is_planning
 from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Sbp, Split, nd_sbp_of, split
-from oneflow.base.spec import spec_of
+from oneflow.base.spec import TensorSpec, spec_of
+from oneflow.control_plane.flight_recorder import record_collective
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import Node
 from oneflow.dispatch.global_call import converted
@@ -333,7 +334,35 @@ def _read_from_files(
     if stored is None or (value.node is not None and MODE.enabled):
         return None
     spec = spec_of(value.spec.shape, value.spec.dtype, device, sbp)
+    if cluster.is_multiprocess():
+        _record_reading(value.spec, spec)
     return Value(spec, stored.array_on(spec))
+
+
+def _record_reading(source: TensorSpec, target: TensorSpec) -> None:
+    """Record that this process reads from files what others may send.
+
+    A process that has used a loaded tensor before takes part in an exchange, and would wait for one
+    that reads. The coordinator sees from the records that they differ.
+    """
+    before: Any = source.device
+    after = target.device if isinstance(target.device, Placement) else Placement.all(before.type)
+    old, new = set(before.flat), set(after.flat)
+    if before is after or (old == new and target.sbp is None):
+        is_exchange = any(
+            component not in (BROADCAST, wished)
+            for component, wished in zip(
+                source.sbp or (), target.sbp or before.broadcast, strict=True
+            )
+        )
+    else:
+        is_exchange = not new <= old or source.sbp != before.broadcast
+    if is_exchange and source.numel and before.exists and cluster.rank() in old | new:
+        record_collective(
+            tuple(sorted(old | new)),
+            f"reading of the loaded {source!r} on {before} from its file for {after}: this rank "
+            "has not used the tensor before",
+        )
 
 
 def full_on_device(value: Value, device: Device) -> Value:
