@@ -79,6 +79,11 @@ FAULTS = [
         (f"loses a {what}", 1, ["rank 1 failed: ConnectionError: a message to rank 0 could not"])
         for what in ("conversion", "transfer", "reduction")
     ],
+    (
+        "is interrupted",
+        1,
+        ["different programs", "all_reduce(float32[5])", "all_reduce(float32[3])"],
+    ),
     ("lengths", 1, ["different programs", "float32[3]", "float32[400000]"]),
 ]
 
@@ -129,6 +134,12 @@ def test_a_process_at_fault(what, code, words, mark, sample):
     assert "rank 0 failed" not in outcome.error
     assert "wrong" not in outcome.output
     assert not processes_with(mark)
+
+
+def test_an_interrupted_wait_for_others_can_be_repeated():
+    outcome = launch("fault.py", "is interrupted", "1", "again", ONEFLOW_HANG_TIMEOUT="60")
+    assert outcome.code == 0, outcome.error
+    assert outcome.output.splitlines() == ["interrupted: [1.0, 1.0, 1.0, 1.0, 1.0]"]
 
 
 def test_a_loaded_tensor_that_one_rank_has_read_before(tmp_path):

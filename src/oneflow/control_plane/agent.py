@@ -27,7 +27,7 @@ from oneflow.control_plane.activity import measure_activity
 from oneflow.control_plane.admission import request_admission
 from oneflow.control_plane.channel import Channel
 from oneflow.control_plane.failure_report import FailureReport, write_report
-from oneflow.control_plane.flight_recorder import collectives_started, progress_by_group
+from oneflow.control_plane.flight_recorder import progress_by_group
 from oneflow.control_plane.job import Job
 from oneflow.control_plane.root_cause import RootCause, is_connection_failure
 
@@ -153,7 +153,7 @@ class Agent:
         atexit.register(self._finish)
 
     def _run(self) -> None:
-        last_count = -1
+        last: dict[str, Any] | None = None
         launcher = _launcher_pipe()
         while True:
             if launcher is not None and select.select([launcher], [], [], 0)[0]:
@@ -164,9 +164,9 @@ class Agent:
                     self._handle(self._messages.pop(0))
                 if self._shutdown.is_set():
                     return
-                if collectives_started() != last_count:
-                    last_count = collectives_started()
-                    self._channel.send(progress=progress_by_group())
+                if (progress := progress_by_group()) != last:
+                    last = progress
+                    self._channel.send(progress=progress)
             except (EOFError, ValueError, OSError):
                 self._terminate(RootCause(0, "rank 0 exited unexpectedly"))
 
@@ -190,7 +190,8 @@ class Agent:
         group = ",".join(map(str, ranks))
         progress = progress_by_group()
         key = group, progress[group][0]
-        event = self._barriers[key] = threading.Event()
+        # There is one already if the wait was interrupted; the others may have come since.
+        event = self._barriers.setdefault(key, threading.Event())
         with contextlib.suppress(OSError):
             self._channel.send(progress=progress, barrier=key)
         event.wait()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
-from oneflow.control_plane.flight_recorder import record_collective
+from oneflow.control_plane.flight_recorder import forget_collective, record_collective
 
 if TYPE_CHECKING:
     # Processes on their own have none, and need not import it.
@@ -70,7 +70,11 @@ def launch_collective(
             jax.block_until_ready(_end)
             _end = None
         record_collective(ranks, description)
-        _await_others(ranks, type, (group, description))
+        try:
+            _await_others(ranks, type, (group, description))
+        except BaseException:
+            forget_collective(ranks)
+            raise
         key = (ranks, type, group)
         if key in _connected:
             arrays, end = run()

@@ -36,6 +36,12 @@ class Progress:
         self.count += 1
         self.tail.append((self.count, self.digest, description))
 
+    def remove_last(self) -> None:
+        """Remove the last operation."""
+        self.tail.pop()
+        self.count -= 1
+        self.digest = self.tail[-1][1] if self.tail else 0
+
     def as_json(self) -> list[Any]:
         """Return count and tail, as a report contains them."""
         return [self.count, list(self.tail)]
@@ -58,13 +64,16 @@ def record_collective(group: tuple[int, ...], description: str) -> None:
     progress.add(description)
 
 
+def forget_collective(group: tuple[int, ...]) -> None:
+    """Remove the last record: the operation was interrupted before it exchanged anything.
+
+    What this process starts next is compared with what the others have started in its place.
+    """
+    _progress[group].remove_last()
+
+
 def progress_by_group() -> dict[str, list[Any]]:
     """Return the progress in all groups; a key is the group's ranks, separated by commas."""
     return {
         ",".join(map(str, group)): progress.as_json() for group, progress in list(_progress.items())
     }
-
-
-def collectives_started() -> int:
-    """Return the number of collective operations that this process has started in all groups."""
-    return sum(progress.count for progress in list(_progress.values()))

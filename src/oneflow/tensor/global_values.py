@@ -349,12 +349,8 @@ def _record_reading(source: TensorSpec, target: TensorSpec) -> None:
     after = target.device if isinstance(target.device, Placement) else Placement.all(before.type)
     old, new = set(before.flat), set(after.flat)
     if before is after or (old == new and target.sbp is None):
-        is_exchange = any(
-            component not in (BROADCAST, wished)
-            for component, wished in zip(
-                source.sbp or (), target.sbp or before.broadcast, strict=True
-            )
-        )
+        pairs = zip(source.sbp or (), target.sbp or before.broadcast, strict=True)
+        is_exchange = any(old_sbp not in (BROADCAST, new_sbp) for old_sbp, new_sbp in pairs)
     else:
         is_exchange = not new <= old or source.sbp != before.broadcast
     if is_exchange and source.numel and before.exists and cluster.rank() in old | new:

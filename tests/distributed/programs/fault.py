@@ -91,6 +91,21 @@ if what == "loses a transfer":
     )
     moved.to_local().numpy()
     sys.exit(0)
+if what == "is interrupted":
+    # Rank 1 waits for rank 0 before the first run of a program, gives up, and goes on.
+    new = flow.ones(5)
+    if flow.env.get_rank() == faulty:
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        try:
+            flow.comm.all_reduce(new)
+        except KeyboardInterrupt:
+            sys.stdout.write(f"interrupted: {new.tolist()}\n")
+        if len(sys.argv) > 3 and sys.argv[3] == "again":
+            flow.comm.all_reduce(new)
+    else:
+        time.sleep(1.5)
+        flow.comm.all_reduce(new)
 if what == "splits":
     ranks, split = flow.placement("cpu", [0, 1]), flow.sbp.split(int(flow.env.get_rank() == faulty))
     parts = flow.ones(2, 2, placement=ranks, sbp=flow.sbp.broadcast).to_global(sbp=split)

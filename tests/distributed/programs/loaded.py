@@ -24,7 +24,7 @@ for _ in range(2):
     for name in tensors:
         assert loaded[name].to_global(BOTH, B).to_local().tolist() == expected
         assert loaded[name].to("cpu").tolist() == expected
-# What needs no exchange, each rank may do for itself.
+# Each rank may do for itself what needs no exchange.
 loaded = flow.load(folder / "tensors")
 if rank == 0:
     assert loaded["whole"].to_local().tolist() == expected

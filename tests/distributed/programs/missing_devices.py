@@ -11,7 +11,7 @@ from pathlib import Path
 
 import oneflow as flow
 from oneflow import nn
-from oneflow.control_plane.flight_recorder import collectives_started
+from oneflow.control_plane.flight_recorder import progress_by_group
 from oneflow.utils import global_view
 
 RANK, SIZE = flow.env.get_rank(), flow.env.get_world_size()
@@ -133,14 +133,14 @@ PLACES = {
 
 def message_of(use, *arguments):
     """The text of the error that a use gives."""
-    before = collectives_started()
+    before = sum(count for count, _ in progress_by_group().values())
     try:
         use(*arguments)
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
     else:
         text = "no error"
-    count = collectives_started() - before
+    count = sum(count for count, _ in progress_by_group().values()) - before
     return text if not count else f"{count} collective operation(s) before: {text}"
 
 
