@@ -92,11 +92,13 @@ def apply_view(base: Tensor, view_call: ViewCall) -> Tensor:
     """The view that `view_call` makes of `base`, with which it shares memory."""
     primitive, numbers, attributes = view_call
     family = base._family
-    if family is not None and family.storage.host is not None:
-        view = _view_of_host(base, view_call)
-        if view is not None:
+    storage = None if family is None else family.storage
+    if storage is None or (storage.host is None and base._seen == storage.version):
+        value = base._value
+    else:
+        if storage.host is not None and (view := _view_of_host(base, view_call)) is not None:
             return view
-    value = base._value if family is None else unwrap(base)
+        value = unwrap(base)
     view, chain, key = _new(Tensor), None, None
     if not CASTING:
         key = (base._chain, primitive, value.spec, *numbers, *attributes.items())

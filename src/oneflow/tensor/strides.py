@@ -34,7 +34,13 @@ def strided_layout(tensor: Tensor) -> StridedLayout:
 
 def is_view(tensor: Tensor) -> bool:
     """Return whether `tensor` may be a part of its storage, or have another element order."""
-    return tensor._family is not None and bool(tensor._chain or tensor._family.root_views())
+    family = tensor._family
+    if family is None:
+        return False
+    if tensor._chain:
+        return True
+    # The views that lead to a root change where its storage has grown.
+    return bool(family.root_views() if family.storage.growths else family.root_chain)
 
 
 def is_contiguous(tensor: Tensor) -> bool:

@@ -26,6 +26,7 @@ class GlobalMode(threading.local):
 
 
 MODE = GlobalMode()
+_INTEGERS = frozenset({int})
 
 
 def choose_device(device: Any, placement: Any, sbp: Any, default: Any = None) -> Any:
@@ -121,6 +122,8 @@ def sizes_of(sizes: Sequence[Any], name: str = "size") -> tuple[int, ...]:
     """
     if len(sizes) == 1 and type(sizes[0]) is not int and isinstance(sizes[0], Sequence):
         sizes = sizes[0]
+    if _INTEGERS.issuperset(map(type, sizes)):
+        return tuple(sizes)
     try:
         return tuple([operator.index(size) for size in sizes])
     except TypeError:

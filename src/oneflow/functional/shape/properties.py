@@ -14,7 +14,7 @@ from oneflow.base.layout import (
 )
 from oneflow.base.shape import Size, wrap_dim
 from oneflow.functional.registry import function
-from oneflow.functional.shape.reshape import permuted, transpose
+from oneflow.functional.shape.reshape import permuted, reversed_order, transpose
 from oneflow.primitives.strides import is_row_major
 from oneflow.tensor.batch_elements import offset_in_storage
 from oneflow.tensor.methods import attach
@@ -243,7 +243,7 @@ def reversed_dims(self: Tensor) -> Tensor:
         >>> flow.zeros(2, 3).T.shape
         oneflow.Size([3, 2])
     """
-    return permuted(self, tuple(reversed(range(self.ndim))))
+    return permuted(self, reversed_order(self._value.spec.ndim))
 
 
 def matrix_transpose(self: Tensor) -> Tensor:

@@ -147,6 +147,12 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     return reshape(input, other.shape)
 
 
+@functools.cache
+def reversed_order(ndim: int) -> tuple[int, ...]:
+    """So many dimensions, the last one first."""
+    return tuple(reversed(range(ndim)))
+
+
 def permuted(input: Tensor, perm: tuple[int, ...]) -> Tensor:
     """View with the dimensions in another order, counted from the front."""
     return call_view(p.transpose, input, perm=perm)
@@ -229,7 +235,7 @@ def t(input: Tensor) -> Tensor:
     """
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
-    return permuted(input, tuple(reversed(range(input.ndim))))
+    return permuted(input, reversed_order(input._value.spec.ndim))
 
 
 @function(aliases=("moveaxis",))
