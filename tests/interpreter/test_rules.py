@@ -140,6 +140,27 @@ def test_padding_with_negative_sizes_and_between(config: list) -> None:
 ROWS = np.array([[3], [-1], [9], [0], [3]], np.int32)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bool", "int64", "complex64", "bfloat16"])
+@pytest.mark.parametrize(
+    ("shape", "target", "dims"),
+    [
+        ((), (3, 2), ()),
+        ((3,), (2, 3), (1,)),
+        ((3,), (3, 2), (0,)),
+        ((1, 3), (4, 3), (0, 1)),
+        ((2, 1, 3), (2, 5, 4, 3), (0, 2, 3)),
+        ((0, 1), (0, 4), (0, 1)),
+        ((1,), (0,), (0,)),
+    ],
+)
+def test_broadcasting(shape: tuple, target: tuple, dims: tuple, dtype: str) -> None:
+    array = np.arange(math.prod(shape)).reshape(shape).astype(jnp.dtype(dtype))
+    wide = np.zeros((*shape, 2), array.dtype)
+    wide[..., 0] = array
+    for operand in (array, wide[..., 0]):  # of which the latter does not lie row by row
+        assert_same(lambda x: lax.broadcast_in_dim(x, target, dims), operand)
+
+
 @pytest.mark.parametrize("mode", ["clip", "fill", "promise_in_bounds"])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_gathering(mode: str, axis: int) -> None:

@@ -110,6 +110,11 @@ def transposed() -> Call:
     return lambda: x.T
 
 
+def reshaped() -> Call:
+    x = flow.ones(2, 3)
+    return lambda: x.view(-1)
+
+
 BOUNDS: list[tuple[Callable[[], Call], int]] = [
     (convolution, 25),
     (transposed_convolution, 25),
@@ -118,7 +123,8 @@ BOUNDS: list[tuple[Callable[[], Call], int]] = [
     (element, 55),
     (backward, 102),
     (product, 8),
-    (transposed, 11),
+    (transposed, 9),
+    (reshaped, 13),
     (item, 17),
     (condition, 45),
     (written_element, 34),

@@ -166,18 +166,6 @@ class Step:
             self._checked = values
         return True
 
-    def _current_values(self) -> list[Value]:
-        """The values of the variables, which are brought up to date."""
-        values = [
-            tensor._value if tensor._family is None else _leave_family(tensor)
-            for tensor in self.binding.variables
-        ]
-        # Values and arrays are counted: one list refers to them.
-        if self._checked and values == self._checked:
-            return self._checked
-        self._checked = []
-        return values
-
     def __call__(self, arguments: Sequence[Tensor], first: bool = False) -> Any:
         """Run the step.
 
@@ -185,10 +173,9 @@ class Step:
             arguments: the tensors of the call.
             first: the optimizers have counted this step already, while it was captured.
         """
-        self._prepare(arguments)
+        values = self._prepare(arguments)
         binding = self.binding
         argument_arrays = _arrays_of(arguments, binding.arguments)
-        values = self._current_values()
         arrays = [value.array if value.array is not None else value.read() for value in values]
         shared: list[int] = []
         references = _reference_counts(values, arrays, binding.changed)
@@ -223,8 +210,12 @@ class Step:
                 self._restore_counts(first, counts, positions)
             raise
 
-    def _prepare(self, arguments: Sequence[Tensor]) -> None:
-        """Run pending programs before the step, and bring its tensors up to date."""
+    def _prepare(self, arguments: Sequence[Tensor]) -> list[Value]:
+        """Run pending programs before the step, and bring its tensors up to date.
+
+        Returns:
+            The values of the variables.
+        """
         if self.host_inputs:
             read_next(self.host_inputs, arguments)
         flush_all("graph")
@@ -233,6 +224,15 @@ class Step:
             check_overlap(arguments, binding.written, (*binding.variables, *binding.write_only))
         for step in self.optimizer_steps:
             step.synchronize_counts()
+        values = [
+            tensor._value if tensor._family is None else _leave_family(tensor)
+            for tensor in binding.variables
+        ]
+        # Values and arrays are counted: one list refers to them.
+        if self._checked and values == self._checked:
+            return self._checked
+        self._checked = []
+        return values
 
     def finish(self, optimizers: Sequence[GraphOptimizer]) -> None:
         """Do what follows a call on the host: rows of embeddings, schedules, other steps."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -22,9 +23,29 @@ def _broadcast_in_dim(equation: Any) -> Callable:
     aligned = tuple(aligned)
     if aligned == target:
         return lambda x: x.reshape(target)
-    if not source:
-        return lambda x: np.broadcast_to(x, target)
-    return lambda x: np.broadcast_to(x.reshape(aligned), target)
+    return _broadcast(aligned, target)
+
+
+def _broadcast(aligned: tuple[int, ...], target: tuple[int, ...]) -> Callable:
+    """A function that broadcasts an array, whose shape is `aligned` but for sizes of 1.
+
+    NumPy's own takes 4 us, as long as an operation on some thousand elements.
+    """
+    size = math.prod(aligned)
+    counts = [math.prod(aligned[dim + 1 :]) for dim in range(len(aligned))]
+    steps = [
+        count if size == wide else 0
+        for count, size, wide in zip(counts, aligned, target, strict=True)
+    ]
+
+    def broadcast(x: Any) -> np.ndarray:
+        array = np.asarray(x)
+        if not (size and array.size == size and array.flags.c_contiguous):
+            return np.broadcast_to(array.reshape(aligned), target)
+        strides = [step * array.itemsize for step in steps]
+        return np.ndarray(target, array.dtype, array, 0, strides)
+
+    return broadcast
 
 
 @rule("reshape", "squeeze", "expand_dims")
@@ -55,10 +76,11 @@ def _iota(equation: Any) -> Callable:
     shape, dtype = shape_of(equation.outvars[0]), dtype_of(equation.outvars[0])
     dimension = equation.params["dimension"]
     aligned = tuple(size if dim == dimension else 1 for dim, size in enumerate(shape))
+    broadcast = _broadcast(aligned, shape)
 
     def count(*_: Any) -> Any:
-        numbers = np.arange(shape[dimension]).astype(dtype).reshape(aligned)
-        return np.broadcast_to(numbers, shape)
+        numbers = np.arange(shape[dimension]).astype(dtype)
+        return numbers if len(shape) == 1 else broadcast(numbers)
 
     return count
 

@@ -12,7 +12,7 @@ from oneflow.primitives.operators import indexing as p, shape as views
 from oneflow.program.value import Value
 from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import import_array
+from oneflow.tensor.transfer import wrap_result
 from oneflow.tensor.views import unwrap
 
 
@@ -88,13 +88,13 @@ def positions_of_nonzero(x: Tensor) -> tuple[Tensor, ...]:
     if assumed is not None:
         return tuple(map(wrap, assumed))
     arrays = np.nonzero(np.atleast_1d(x.numpy()))
-    return tuple([import_array(array, None, x.device) for array in arrays])
+    return tuple([wrap_result(array, x.device) for array in arrays])
 
 
 def rows_of_nonzero(x: Tensor) -> Tensor:
     """Return the positions as the rows of a matrix. Reads the values: a sync point."""
     assumed = _assumed_positions(x)
     if assumed is None:
-        return import_array(np.argwhere(x.numpy()), None, x.device)
+        return wrap_result(np.argwhere(x.numpy()), x.device)
     rows = views.stack(*assumed, dim=1)
     return wrap(rows if x.ndim else views.slice_(rows, 0, dims=(1,), sizes=(0,), steps=(1,)))

@@ -58,7 +58,8 @@ class Storage:
             value = reference()
             if value is not None:
                 mark_stale(value)
-        self.synchronize()
+        if self.host is not None:
+            self.synchronize()
 
     def root(self) -> Value:
         """The root's data as it is now, in the memory of the host, too."""

@@ -26,7 +26,7 @@ from oneflow.primitives.operators.creation import full_float, full_integer
 from oneflow.primitives.operators.elementwise import cast
 from oneflow.primitives.operators.shape import broadcast_to
 from oneflow.program.value import Value
-from oneflow.runtime.lazy_array import copy_to_device
+from oneflow.runtime.lazy_array import HostArray, copy_to_device
 from oneflow.runtime.memory import copy_of_dlpack, put, wrap_array
 from oneflow.tensor.call import wrap
 from oneflow.tensor.global_values import (
@@ -40,9 +40,11 @@ from oneflow.tensor.global_values import (
 )
 from oneflow.tensor.host_memory import HostMemory
 from oneflow.tensor.promotion import promote_types, result_type
+from oneflow.tensor.reads import is_observed
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import share, unwrap
 
+_SMALL_RESULT = 1 << 16  # bytes
 _MAX_DIMENSIONS = 64  # NumPy's limit
 _PYTHON_NUMBERS = frozenset((bool, int, float, complex))
 
@@ -233,6 +235,21 @@ def _without_tensors(data: Any, arrays: list[Any], depth: int = 0) -> Any:
 def import_array(data: Any, dtype: DType | None = None, device: Any = CPU) -> Tensor:
     """A new tensor with a copy of numbers, lists or a NumPy array."""
     return wrap(value_from_numpy(numpy_from_data(data, dtype), device))
+
+
+def wrap_result(array: np.ndarray, device: Any) -> Tensor:
+    """A new tensor of what NumPy has computed from values that were read.
+
+    A small one on the CPU stays in the host's memory until a program needs it on the device.
+
+    Args:
+        array: the result, to which nobody writes any more.
+        device: where it belongs.
+    """
+    if device is not CPU or array.nbytes > _SMALL_RESULT or is_observed():
+        return wrap(value_from_numpy(array, device))
+    spec = spec_of(tuple(array.shape), from_numpy_dtype(array.dtype), CPU)
+    return wrap(HostArray(spec, array).value())
 
 
 def filled_value(number: Any, shape: tuple[int, ...], dtype: DType, device: Any) -> Value:

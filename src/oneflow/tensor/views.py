@@ -120,7 +120,8 @@ class Family:
 
     def current(self) -> Value:
         """The root as it is now. A write by another family changes the data, not the history."""
-        self.storage.synchronize()
+        if self.storage.host is not None:
+            self.storage.synchronize()
         if self.version != self.storage.version:
             self._follow_growth()
             with no_grad():

@@ -11,6 +11,7 @@ from oneflow.primitives.operators import indexing as p, scatter as s
 from oneflow.primitives.operators.shape import unbind
 from oneflow.program.value import Value
 from oneflow.tensor.call import call, wrap
+from oneflow.tensor.indexing import get_item
 from oneflow.tensor.operands import as_mask
 from oneflow.tensor.positions import positions_of_nonzero
 from oneflow.tensor.tensor import Tensor
@@ -190,6 +191,8 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
         tensor([2, 3], dtype=oneflow.int64)
     """
     mask = as_mask(mask, "masked_select: expected BoolTensor for mask, got")
+    if mask.shape == input.shape:
+        return get_item(input, mask)
     shape = broadcast_shapes(input.shape, mask.shape)
     source = input.expand(shape).reshape(-1)
     (positions,) = positions_of_nonzero(mask.expand(shape).reshape(-1))

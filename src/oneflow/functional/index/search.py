@@ -20,7 +20,7 @@ from oneflow.tensor.operands import as_float, cast_to, require_tensor
 from oneflow.tensor.positions import positions_of_nonzero, rows_of_nonzero
 from oneflow.tensor.promotion import promote_types
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import import_array
+from oneflow.tensor.transfer import import_array, wrap_result
 from oneflow.tuning.host_memory import require_host_memory
 
 
@@ -257,7 +257,7 @@ def bucketize(
 
 
 def _results(parts: list[np.ndarray], input: Tensor, function: str) -> Any:
-    values, *others = (import_array(part, None, input.device) for part in parts)
+    values, *others = (wrap_result(part, input.device) for part in parts)
     outputs = [raise_without_derivative(function, values, input), *others]
     return tuple(outputs) if len(outputs) > 1 else outputs[0]
 
@@ -395,7 +395,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int | None
     counts = np.bincount(array.astype(np.int64), numbers, minlength or 0)
     if weights is not None and weights.dtype is float32:
         counts = counts.astype(np.float32)
-    return raise_without_derivative("bincount", import_array(counts, None, input.device), weights)
+    return raise_without_derivative("bincount", wrap_result(counts, input.device), weights)
 
 
 @function()

@@ -24,7 +24,7 @@ from oneflow.tensor.indexing import is_overlapping, put_item
 from oneflow.tensor.methods import attach, before_write, write_result
 from oneflow.tensor.strides import is_view
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.transfer import import_array
+from oneflow.tensor.transfer import import_array, wrap_result
 from oneflow.tensor.views import unwrap
 from oneflow.tuning.host_memory import require_host_memory
 
@@ -226,7 +226,7 @@ def repeat_interleave(
         tensor([1, 1, 2, 2], dtype=oneflow.int64)
     """
     if repeats is None:
-        return import_array(_repeated_places(input.numpy()), None, input.device)
+        return wrap_result(_repeated_places(input.numpy()), input.device)
     source = input.reshape(-1) if dim is None else input
     at = 0 if dim is None else wrap_dim(dim, input.ndim)
     size = source.shape[at]
@@ -246,7 +246,7 @@ def repeat_interleave(
     positions = _repeated_places(np.broadcast_to(counts, size))
     if output_size is not None and len(positions) != as_integer(output_size, "output_size"):
         raise RuntimeError(f"output_size is {output_size}, the repeats give {len(positions)}")
-    index = import_array(positions, None, input.device)
+    index = wrap_result(positions, input.device)
     return call(index_primitive, source, index, dims=(at,))
 
 
