@@ -19,8 +19,8 @@ from jax import lax
 from oneflow.primitives.operators.rounding import is_half
 from oneflow.primitives.symbolic_size import SymbolicSize
 
-# The most rows that `sum_of_rows` adds up at a time, and the fewest columns for which it does.
-_MOST_ROWS, _LEAST_COLUMNS = 256, 32
+# Sums for which `sum_of_rows` has stages, and the most rows that it adds up at a time.
+_MANY_ROWS, _LEAST_COLUMNS, _MOST_ROWS = 2048, 32, 256
 
 
 def _arithmetic(on_lax: Callable, on_numpy: Callable) -> Callable[[Any, Any], Any]:
@@ -69,7 +69,7 @@ def sum_of_rows(x: Any, dims: tuple[int, ...]) -> Any:
     rows, shape = math.prod(x.shape[: len(dims)]), x.shape[len(dims) :]
     are_columns = dims == tuple(range(len(dims))) and math.prod(shape) >= _LEAST_COLUMNS
     count = None
-    if are_columns and rows >= 2 * _MOST_ROWS:
+    if are_columns and rows >= _MANY_ROWS:
         counts = range(_MOST_ROWS, _MOST_ROWS // 4, -1)
         count = next((count for count in counts if rows % count == 0), None)
     if count is None:
