@@ -382,3 +382,21 @@ def test_triangles_beside_any_diagonal(size):
             vector = tools.tril_matrix_to_vec(lib.tensor(matrix), diag)
             results.append(tools.vec_to_tril_matrix(vector, diag))
         assert_close(results[1], results[0])
+
+
+@pytest.mark.parametrize(
+    "name", ["HalfCauchy", "HalfNormal", "Gumbel", "Pareto", "Weibull", "Kumaraswamy"]
+)
+def test_distributions_are_transforms_of_their_base(name: str) -> None:
+    numbers = [0.7, 1.5] if name in ("Gumbel", "Pareto", "Weibull", "Kumaraswamy") else [1.5]
+    theirs = getattr(torch.distributions, name)(*map(torch.tensor, numbers))
+    ours = getattr(flow.distributions, name)(*map(flow.tensor, numbers))
+    base, their_base = ours.base_dist, theirs.base_dist
+    assert type(base).__name__ == type(their_base).__name__
+    for key in their_base.arg_constraints:
+        if hasattr(base, key) and key not in ("probs", "logits"):
+            assert getattr(base, key).item() == pytest.approx(getattr(their_base, key).item())
+    draw, their_draw = flow.tensor(0.4), torch.tensor(0.4)
+    for part, their_part in zip(ours.transforms, theirs.transforms, strict=True):
+        draw, their_draw = part(draw), their_part(their_draw)
+        assert draw.item() == pytest.approx(their_draw.item(), rel=1e-5)

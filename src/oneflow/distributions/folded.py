@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 from oneflow.distributions import constraints
 from oneflow.distributions.cauchy import Cauchy
 from oneflow.distributions.distribution import Distribution
+from oneflow.distributions.elementwise_transforms import AbsTransform
 from oneflow.distributions.normal import Normal
+from oneflow.distributions.transform import Transform
 from oneflow.functional.creation.factory_functions import full_like
 from oneflow.tensor.tensor import Tensor
 
@@ -28,13 +30,18 @@ class Folded(Distribution):
         self._set_parameters(validate_args, scale=scale)
 
     @property
-    def _symmetric(self) -> Normal | Cauchy:
+    def base_dist(self) -> Normal | Cauchy:
         """The distribution of the numbers themselves."""
         raise NotImplementedError
 
+    @property
+    def transforms(self) -> list[Transform]:
+        """The transforms that make draws of numbers of `base_dist`."""
+        return [AbsTransform()]
+
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw; gradients flow to the parameters."""
-        return self._symmetric.rsample(sample_shape).abs()
+        return self.base_dist.rsample(sample_shape).abs()
 
     @property
     def mode(self) -> Tensor:
@@ -44,18 +51,18 @@ class Folded(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
         self._validate_sample(value)
-        density = self._symmetric.log_prob(value) + _LOG_2
+        density = self.base_dist.log_prob(value) + _LOG_2
         return density.where(value >= 0, full_like(density, -math.inf))
 
     def cdf(self, value: Tensor) -> Tensor:
         """The probability of a draw of at most `value`."""
         self._validate_sample(value)
-        return 2 * self._symmetric.cdf(value) - 1
+        return 2 * self.base_dist.cdf(value) - 1
 
     def icdf(self, value: Tensor) -> Tensor:
         """Inverse of `cdf`: the quantile of `value`."""
-        return self._symmetric.icdf((value + 1) / 2)
+        return self.base_dist.icdf((value + 1) / 2)
 
     def entropy(self) -> Tensor:
         """The entropy in nats."""
-        return self._symmetric.entropy() - _LOG_2
+        return self.base_dist.entropy() - _LOG_2

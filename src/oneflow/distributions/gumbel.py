@@ -6,7 +6,12 @@ import math
 
 import numpy as np
 
+from oneflow.base.limits import finfo
+from oneflow.distributions.elementwise_transforms import AffineTransform, ExpTransform
 from oneflow.distributions.inverse_transform_sampling import LocationScale
+from oneflow.distributions.transform import Transform
+from oneflow.distributions.uniform import Uniform
+from oneflow.functional.creation.factory_functions import full_like, ones_like
 from oneflow.tensor.tensor import Tensor
 
 
@@ -23,6 +28,20 @@ class Gumbel(LocationScale):
         >>> flow.distributions.Gumbel(0.0, 1.0).mean
         tensor(0.5772, dtype=oneflow.float32)
     """
+
+    @property
+    def base_dist(self) -> Uniform:
+        """A distribution of which draws are made by `transforms`, as in PyTorch."""
+        info = finfo(self.loc.dtype)
+        return Uniform(full_like(self.loc, info.tiny), full_like(self.loc, 1 - info.eps), False)
+
+    @property
+    def transforms(self) -> list[Transform]:
+        """The transforms that make draws of numbers of `base_dist`."""
+        signs = -ones_like(self.scale)
+        logarithm = ExpTransform().inv
+        moved = AffineTransform(self.loc, -self.scale)
+        return [logarithm, AffineTransform(0, signs), logarithm, moved]
 
     @property
     def mean(self) -> Tensor:

@@ -24,7 +24,8 @@ class HalfCauchy(Folded):
     """
 
     @property
-    def _symmetric(self) -> Cauchy:
+    def base_dist(self) -> Cauchy:
+        """The distribution of the numbers whose size is drawn."""
         return Cauchy(self.scale * 0, self.scale, False)
 
     @property

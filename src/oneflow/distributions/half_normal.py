@@ -23,7 +23,8 @@ class HalfNormal(Folded):
     """
 
     @property
-    def _symmetric(self) -> Normal:
+    def base_dist(self) -> Normal:
+        """The distribution of the numbers whose size is drawn."""
         return Normal(self.scale * 0, self.scale, False)
 
     @property

@@ -8,8 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from oneflow.distributions import constraints
+from oneflow.distributions.elementwise_transforms import AffineTransform, PowerTransform
 from oneflow.distributions.inverse_transform_sampling import InverseTransformSampling
-from oneflow.functional.creation.factory_functions import full_like
+from oneflow.distributions.transform import Transform
+from oneflow.distributions.uniform import Uniform
+from oneflow.functional.creation.factory_functions import full_like, ones_like, zeros_like
 from oneflow.tensor.tensor import Tensor
 
 
@@ -41,6 +44,17 @@ class Kumaraswamy(InverseTransformSampling):
         self._set_parameters(
             validate_args, concentration1=concentration1, concentration0=concentration0
         )
+
+    @property
+    def base_dist(self) -> Uniform:
+        """A distribution of which draws are made by `transforms`, as in PyTorch."""
+        return Uniform(zeros_like(self.concentration0), ones_like(self.concentration0), False)
+
+    @property
+    def transforms(self) -> list[Transform]:
+        """The transforms that make draws of numbers of `base_dist`."""
+        inner, outer = 1 / self.concentration0, 1 / self.concentration1
+        return [PowerTransform(inner), AffineTransform(1, -1), PowerTransform(outer)]
 
     def _moment(self, order: int) -> Tensor:
         """The mean of a power."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from oneflow.distributions import constraints
+from oneflow.distributions.elementwise_transforms import AffineTransform, ExpTransform
+from oneflow.distributions.exponential import Exponential
 from oneflow.distributions.inverse_transform_sampling import InverseTransformSampling
+from oneflow.distributions.transform import Transform
 from oneflow.tensor.tensor import Tensor
 
 
@@ -35,6 +38,16 @@ class Pareto(InverseTransformSampling):
 
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
         self._set_parameters(validate_args, scale=scale, alpha=alpha)
+
+    @property
+    def base_dist(self) -> Exponential:
+        """A distribution of which draws are made by `transforms`, as in PyTorch."""
+        return Exponential(self.alpha, False)
+
+    @property
+    def transforms(self) -> list[Transform]:
+        """The transforms that make draws of numbers of `base_dist`."""
+        return [ExpTransform(), AffineTransform(0, self.scale)]
 
     @property
     def mean(self) -> Tensor:

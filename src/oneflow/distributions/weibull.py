@@ -7,7 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from oneflow.distributions import constraints
+from oneflow.distributions.elementwise_transforms import AffineTransform, PowerTransform
+from oneflow.distributions.exponential import Exponential
 from oneflow.distributions.inverse_transform_sampling import InverseTransformSampling
+from oneflow.distributions.transform import Transform
+from oneflow.functional.creation.factory_functions import ones_like
 from oneflow.tensor.tensor import Tensor
 
 
@@ -35,6 +39,16 @@ class Weibull(InverseTransformSampling):
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self._set_parameters(validate_args, scale=scale, concentration=concentration)
+
+    @property
+    def base_dist(self) -> Exponential:
+        """A distribution of which draws are made by `transforms`, as in PyTorch."""
+        return Exponential(ones_like(self.scale), False)
+
+    @property
+    def transforms(self) -> list[Transform]:
+        """The transforms that make draws of numbers of `base_dist`."""
+        return [PowerTransform(1 / self.concentration), AffineTransform(0, self.scale)]
 
     def _moment(self, order: int) -> Tensor:
         """The mean of a power, in units of `scale`."""
