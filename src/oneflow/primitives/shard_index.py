@@ -21,10 +21,13 @@ class ShardIndex(NamedTuple):
         global_shape: shape of the whole.
         offsets: global index of the shard's first element along each dimension; numbers or traced
             scalars.
+        count: the number of elements of the whole, a traced scalar, where `global_shape` is a bound
+            on it: code for a block of elements serves all sizes. None: that of `global_shape`.
     """
 
     global_shape: tuple[int, ...]
     offsets: tuple[Any, ...]
+    count: Any = None
 
 
 def global_linear_index(shape: tuple[int, ...], shard: ShardIndex | None, dtype: Any) -> jax.Array:

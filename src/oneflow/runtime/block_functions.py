@@ -26,6 +26,9 @@ from oneflow.primitives.shard_index import ShardIndex
 from oneflow.runtime.counters import STATISTICS, compiling
 
 _BLOCK = 1 << 15
+# The block of draws that go on until the last element is accepted, and of no more elements: they
+# take long, to compile and for each element.
+_SMALL_BLOCK = 1 << 8
 # Elements from which on their positions take two words.
 _MAX_ELEMENTS = 2**32
 # Functions that are kept, those used last.
@@ -36,14 +39,15 @@ class BlockFunction:
     """The function that computes a primitive for a block of elements.
 
     Attributes:
-        executable: takes the position of the first element and a block of each operand; None while
-            it is not compiled.
+        executable: takes the position of the first element, the number of all, and a block of each
+            operand; None while it is not compiled.
 
     Args:
         primitive: the primitive.
         attributes: of its calls, except the shape.
         operands: the dtype of each operand, and whether it is a number.
         device: a CPU.
+        size: the number of elements of a block.
     """
 
     def __init__(
@@ -52,7 +56,9 @@ class BlockFunction:
         attributes: tuple[tuple[str, Any], ...],
         operands: tuple[tuple[np.dtype, bool], ...],
         device: Device,
+        size: int,
     ) -> None:
+        self._size = size
         self._implementation = primitive.implementation(device.type)
         self._attributes = dict(attributes)
         self._is_positional = primitive.traits.positional is not None
@@ -60,19 +66,19 @@ class BlockFunction:
         self._device = device
         self.executable: Callable[..., jax.Array] | None = None
 
-    def _evaluate(self, start: Any, *operands: Any) -> Any:
+    def _evaluate(self, start: Any, count: Any, *operands: Any) -> Any:
         attributes = {**self._attributes}
         if self._is_positional:
-            attributes["shard"] = ShardIndex((_MAX_ELEMENTS - 1,), (start,))
+            attributes["shard"] = ShardIndex((_MAX_ELEMENTS - 1,), (start,), count)
         if "shape" in attributes:
-            attributes["shape"] = (_BLOCK,)
+            attributes["shape"] = (self._size,)
         return self._implementation(*operands, **attributes)
 
     def compile(self) -> Callable[..., jax.Array]:
         """Compile it."""
-        types = [jax.ShapeDtypeStruct((), np.dtype(np.uint32))]
+        types = [jax.ShapeDtypeStruct((), np.dtype(np.uint32))] * 2
         for dtype, is_number in self._operands:
-            types.append(jax.ShapeDtypeStruct(() if is_number else (_BLOCK,), dtype))
+            types.append(jax.ShapeDtypeStruct(() if is_number else (self._size,), dtype))
         devices = xla_devices(self._device)
         evaluate = JitFunction(self._evaluate, devices, **committed_to(self._device))
         with compiling():
@@ -95,22 +101,24 @@ class BlockFunction:
             operand if is_number else np.broadcast_to(np.asarray(operand), spec.shape).reshape(-1)
             for operand, (_, is_number) in zip(operands, self._operands, strict=True)
         ]
-        for start in range(0, spec.numel, _BLOCK):
-            target = result[start : start + _BLOCK]
+        for start in range(0, spec.numel, self._size):
+            target = result[start : start + self._size]
             blocks = [
-                operand if is_number else _block(operand, start)
+                operand if is_number else _block(operand, start, self._size)
                 for operand, (_, is_number) in zip(flat, self._operands, strict=True)
             ]
-            target[:] = np.asarray(executable(np.uint32(start), *blocks))[: target.size]
+            target[:] = np.asarray(executable(np.uint32(start), np.uint32(spec.numel), *blocks))[
+                : target.size
+            ]
         return result.reshape(spec.shape)
 
 
-def _block(array: np.ndarray, start: int) -> np.ndarray:
+def _block(array: np.ndarray, start: int, size: int) -> np.ndarray:
     """A block of elements; the last one is filled up with ones."""
-    part = array[start : start + _BLOCK]
-    if part.size == _BLOCK:
+    part = array[start : start + size]
+    if part.size == size:
         return part
-    block = np.ones(_BLOCK, array.dtype)
+    block = np.ones(size, array.dtype)
     block[: part.size] = part
     return block
 
@@ -123,7 +131,16 @@ def block_function(operation: Operation) -> BlockFunction | None:
     if "shape" in attributes:
         attributes["shape"] = None
     operands = tuple([(spec.dtype.numpy, spec.ndim == 0) for spec in operation.in_specs])
-    return _function(operation.primitive, tuple(attributes.items()), operands, operation.device)
+    size = _SMALL_BLOCK if is_small_draw(operation) else _BLOCK
+    key = operation.primitive, tuple(attributes.items()), operands, operation.device, size
+    return _function(*key)
+
+
+def is_small_draw(operation: Operation) -> bool:
+    """Return whether an operation draws a few numbers, each of a distribution of its own."""
+    traits, numel = operation.primitive.traits, operation.out_specs[0].numel
+    is_own = traits.positional is not None and "shape" not in operation.attributes
+    return is_own and numel <= _SMALL_BLOCK
 
 
 def _works_by_block(operation: Operation) -> bool:
@@ -149,5 +166,6 @@ def _function(
     attributes: tuple[tuple[str, Any], ...],
     operands: tuple[tuple[np.dtype, bool], ...],
     device: Device,
+    size: int,
 ) -> BlockFunction:
-    return BlockFunction(primitive, attributes, operands, device)
+    return BlockFunction(primitive, attributes, operands, device, size)

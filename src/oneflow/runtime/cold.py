@@ -37,7 +37,7 @@ from oneflow.primitives.traits import Kind
 from oneflow.program.ir import Program
 from oneflow.runtime import checks
 from oneflow.runtime.background import COMPILER
-from oneflow.runtime.block_functions import block_function
+from oneflow.runtime.block_functions import block_function, is_small_draw
 from oneflow.runtime.compile_ahead import compiled_blocks, note_numpy_time
 from oneflow.runtime.compile_pool import compile_operations
 from oneflow.runtime.conversions import convert, is_collective
@@ -332,8 +332,8 @@ def _evaluate(operation: Operation, operands: list[Any]) -> Any:
     function = numpy_function(operation, operation.trace)
     if function is not None:
         return _run_on_host(operation, function, operands)
-    is_draw = COLD.interpret and "shape" in operation.attributes
-    blocks = block_function(operation) if is_draw else None
+    is_draw = "shape" in operation.attributes or is_small_draw(operation)
+    blocks = block_function(operation) if COLD.interpret and is_draw else None
     return (blocks or _run_compiled)(operation, operands)
 
 

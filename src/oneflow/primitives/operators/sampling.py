@@ -303,7 +303,7 @@ def _poisson(rate, seed, stream, *, shard: ShardIndex | None = None):
 
 # The numbers of events in a unit of time in which `rate` events are expected.
 random_poisson = random_primitive(
-    "random_poisson", _poisson, axes=elementwise_axes, positional=Positional()
+    "random_poisson", _poisson, axes=elementwise_axes, positional=Positional(by_element=True)
 )
 random_poisson.gradient(
     rate=lambda rate_spec: zeros(
@@ -351,7 +351,7 @@ def _gamma(concentration, seed, stream, *, shard: ShardIndex | None = None):
 # Numbers of the gamma distribution with rate 1. Their gradient is that of the quantile of a
 # probability that stays the same: Figurnov et al., "Implicit reparameterization gradients" (2018).
 random_gamma = random_primitive(
-    "random_gamma", _gamma, axes=elementwise_axes, positional=Positional()
+    "random_gamma", _gamma, axes=elementwise_axes, positional=Positional(by_element=True)
 )
 _gamma_slope = elementwise(
     "gamma_slope",
@@ -422,7 +422,7 @@ random_binomial = random_primitive(
     "random_binomial",
     _binomial,
     axes=elementwise_axes,
-    positional=Positional(),
+    positional=Positional(by_element=True),
     differentiable=False,
 )
 
