@@ -13,6 +13,8 @@ CHANGES = {
     "thawed": lambda x: x.requires_grad_(False).requires_grad_(),
     "thawed after a write": lambda x: x.requires_grad_(False).mul_(3).requires_grad_(),
     "frozen again": lambda x: x.requires_grad_(False).requires_grad_().requires_grad_(False),
+    "given other data": lambda x: setattr(x, "data", x.data * 3),
+    "given data of another dtype": lambda x: setattr(x, "data", x.data.double()),
     "detached in place": lambda x: x.detach_(),
 }
 
@@ -37,7 +39,10 @@ def test_grad_of_leaves_that_ask_for_gradients(change: str):
         x = lib.tensor([1.0, 2.0], requires_grad=True)
         y = ((x + 1) * 2).sum()
         CHANGES[change](x)
-        return lib.autograd.grad(y, x) if x.requires_grad else None
+        try:
+            return lib.autograd.grad(y, x) if x.requires_grad else None
+        except RuntimeError:
+            return "not used"
 
     agree(case)
 

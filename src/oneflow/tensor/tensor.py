@@ -96,7 +96,7 @@ class Tensor(WithState):
     _writes: int = 0  # as long as the memory is not shared
     _grad: Tensor | None = None
     _retains_grad: bool = False
-    # The node of a leaf that has stopped asking for gradients: it may ask again.
+    # The node of a leaf that has stopped asking for gradients, or got other data: it asks again.
     _former_node: AccumulateGrad | None = None
     # The SBP of a global leaf's gradient, if not the leaf's.
     gradient_sbp: NdSbp | None = None
@@ -407,8 +407,8 @@ class Tensor(WithState):
         family.storage.track(self._value)
         family.writes = writes  # of the tensor and its views, whatever memory it has
         if is_leaf and node is not None:
+            self._former_node = node
             self.requires_grad_()
-            self._value.node.hooks, self._value.node.post_hooks = node.hooks, node.post_hooks
 
     def is_inference(self) -> bool:
         """True if this tensor was made in inference mode.
