@@ -87,7 +87,7 @@ def collate_arrays(batch: Sequence[Any], functions: Functions = COLLATE_FUNCTION
     if isinstance(first, ArrayOfTensor):
         return _stacked_tensors(batch)
     if isinstance(first, np.generic | bool | int | float | complex) and not isinstance(first, str):
-        return ArrayOfTensor(_of_numbers(np.asarray(batch)))
+        return _collected_numbers(batch)
     if isinstance(first, str | bytes):
         return batch
     if isinstance(first, Mapping):
@@ -126,6 +126,13 @@ def _stacked_tensors(batch: Sequence[ArrayOfTensor]) -> ArrayOfTensor:
     if len({array.dtype for array in arrays}) > 1:
         return from_tensors(stack([import_array(array) for array in arrays], 0))
     return ArrayOfTensor(_stacked(arrays))
+
+
+def _collected_numbers(batch: Sequence[Any]) -> ArrayOfTensor:
+    """An array of numbers; of several types that of `tensor(batch)`, behind a float float64."""
+    if type(batch[0]) is not float and len(set(map(type, batch))) > 1:
+        return from_tensors(import_array(list(batch)))
+    return ArrayOfTensor(_of_numbers(np.asarray(batch)))
 
 
 def _of_numbers(array: np.ndarray) -> np.ndarray:
