@@ -16,6 +16,7 @@ from oneflow.primitives.operators.shape import reshape
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value, ValueOfClass, new_value
 from oneflow.runtime.eager import current
+from oneflow.tensor.host_memory import numbers_of
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.view_chain import ViewCall, ViewChain
 from oneflow.tensor.views import join, unwrap
@@ -90,15 +91,17 @@ def call_view(primitive: Primitive, base: Tensor, *numbers: Any, **attributes: A
 
 def apply_view(base: Tensor, view_call: ViewCall) -> Tensor:
     """The view that `view_call` makes of `base`, with which it shares memory."""
-    primitive, numbers, attributes = view_call
     family = base._family
     storage = None if family is None else family.storage
     if storage is None or (storage.host is None and base._seen == storage.version):
         value = base._value
     else:
-        if storage.host is not None and (view := _view_of_host(base, view_call)) is not None:
-            return view
+        if storage.host is not None:
+            view_call = _with_numbers(base._value.spec.shape, view_call)
+            if (view := _view_of_host(base, view_call)) is not None:
+                return view
         value = unwrap(base)
+    primitive, numbers, attributes = view_call
     view, chain, key = _new(Tensor), None, None
     if not CASTING:
         key = (base._chain, primitive, value.spec, *numbers, *attributes.items())
@@ -110,6 +113,20 @@ def apply_view(base: Tensor, view_call: ViewCall) -> Tensor:
         if key is not None and len(_CHAIN_CACHE) < _MAX_CACHE_SIZE and _is_repeated(hash(key)):
             chain = _new_chain(base._chain, value, view_call)
     return join(view, base, view_call, chain)
+
+
+def _with_numbers(shape: tuple[int, ...], view_call: ViewCall) -> ViewCall:
+    """A view call whose positions are read if they are data, so that only that part is looked at.
+
+    Positions that do not exist stay data: who reads the view gets the error.
+    """
+    primitive, numbers, attributes = view_call
+    if current.capture is not None or all(type(number) is not Value for number in numbers):
+        return view_call
+    positions = [int(numbers_of(n)) if isinstance(n, Value) else n for n in numbers]
+    sizes = [shape[dim] for dim in attributes["dims"]]
+    exists = all(0 <= n < size for n, size in zip(positions, sizes, strict=True))
+    return (primitive, tuple(positions), attributes) if exists else view_call
 
 
 def _view_of_host(base: Tensor, view_call: ViewCall) -> Tensor | None:

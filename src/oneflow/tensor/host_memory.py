@@ -121,9 +121,7 @@ class HostMemory:
         Returns:
             `view` if there is nothing else there; None if it is to be computed from the root.
         """
-        if not self.is_large or self._write_back(storage):
-            return None
-        part = self.part(view.spec, chain)
+        part = self.current_part(storage, view.spec, chain)
         if part is None:
             return None
         if (view.array is not None or view.recorder is not None) and is_same(
@@ -134,6 +132,12 @@ class HostMemory:
         value.stale = view.stale
         storage.track(value)
         return value
+
+    def current_part(self, storage: MemoryOnHost, spec: Any, chain: Chain) -> np.ndarray | None:
+        """The elements that a view of a large memory shows; None if the root is to be read."""
+        if not self.is_large or self._write_back(storage):
+            return None
+        return self.part(spec, chain)
 
     def part(self, spec: Any, chain: Chain) -> np.ndarray | None:
         """The elements that a view shows, as NumPy's view; None if it has no such elements."""

@@ -23,6 +23,7 @@ from oneflow.primitives.operators.elementwise import add, cast, where
 from oneflow.program.value import Value
 from oneflow.tensor.call import apply_view, wrap
 from oneflow.tensor.element_views import element_view, write_element
+from oneflow.tensor.host_gather import gather_on_host
 from oneflow.tensor.index_entries import (
     NO_DIMENSIONS,
     SliceError,
@@ -295,7 +296,8 @@ def get_item(self: Tensor, key: Any) -> Tensor:
         return result
     dims, indices = _index_values(parsed_index.indices)
     _common_shape(indices)
-    return wrap(p.index(unwrap(result), *indices, dims=dims))
+    on_host = gather_on_host(result, dims, indices, negative=True)
+    return wrap(p.index(unwrap(result), *indices, dims=dims)) if on_host is None else on_host
 
 
 def _index_values(indices: list[tuple[int, Tensor]]) -> tuple[tuple[int, ...], list[Value]]:

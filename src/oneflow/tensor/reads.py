@@ -13,7 +13,7 @@ from oneflow.runtime.eager import current, has_unknown_checks
 from oneflow.runtime.events import SINK
 from oneflow.runtime.small_programs import read_part
 from oneflow.tensor.storage import MEMORY_LOCK
-from oneflow.tensor.views import Handle
+from oneflow.tensor.views import Handle, unwrap
 
 
 class _Reads(threading.local):
@@ -80,7 +80,10 @@ def read_number(tensor: Handle) -> Any:
     Returns:
         The number; None if it cannot be read without waiting, or a check before it may have failed.
     """
-    with MEMORY_LOCK:
-        value = tensor._family.current()
-    number = read_part(value, tensor._chain[0][1])
+    if tensor._family.storage.host is not None:
+        number = read_part(unwrap(tensor), ())
+    else:
+        with MEMORY_LOCK:
+            value = tensor._family.current()
+        number = read_part(value, tensor._chain[0][1])
     return None if has_unknown_checks() else number

@@ -35,10 +35,12 @@ def array_of(tensor: Handle) -> np.ndarray | None:
         value, family = unwrap(tensor), share(tensor)
         chain = (*family.root_views(), *tensor._chain)
         storage = family.storage
-        storage.synchronize()
-        if storage.host is None and not _share(storage, spec.nbytes):
-            return None
-        array = storage.host.part(spec, chain)
+        array = storage.host and storage.host.current_part(storage, spec, chain)
+        if array is None:
+            storage.synchronize()
+            if storage.host is None and not _share(storage, spec.nbytes):
+                return None
+            array = storage.host.part(spec, chain)
     if array is not None and READS.arrays is not None:
         READS.arrays.append(numbers_of(value))
     return array

@@ -11,6 +11,7 @@ from oneflow.primitives.operators import indexing as p, scatter as s
 from oneflow.primitives.operators.shape import unbind
 from oneflow.program.value import Value
 from oneflow.tensor.call import call, wrap
+from oneflow.tensor.host_gather import gather_on_host
 from oneflow.tensor.indexing import get_item
 from oneflow.tensor.operands import as_mask
 from oneflow.tensor.positions import positions_of_nonzero
@@ -119,6 +120,9 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     indices = index if index.ndim else index.reshape(1)
     if not input.ndim:
         return call(p.index, input.reshape(1), indices, dims=(0,), negative=False).reshape(())
+    on_host = gather_on_host(input, (at,), (unwrap(indices),), negative=False)
+    if on_host is not None:
+        return on_host
     return call(p.index, input, indices, dims=(at,), negative=False)
 
 

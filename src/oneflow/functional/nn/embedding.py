@@ -9,6 +9,7 @@ from oneflow.functional.creation.factory_functions import arange
 from oneflow.functional.registry import function
 from oneflow.primitives.operators import embedding as e
 from oneflow.tensor.call import call
+from oneflow.tensor.host_gather import gather_on_host
 from oneflow.tensor.operands import as_float
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap, write
@@ -91,6 +92,9 @@ def embedding(
         raise RuntimeError(f"'weight' must be 2-D, got shape {tuple(weight.shape)}")
     padding = padding_row(padding_idx, weight.shape[0])
     limit_rows_of(weight, input, max_norm, norm_type)
+    on_host = gather_on_host(weight, (0,), (unwrap(input),), negative=False)
+    if on_host is not None:
+        return on_host
     return call(e.embedding, input, weight, padding=padding, by_frequency=bool(scale_grad_by_freq))
 
 
