@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
+from oneflow.dispatch import global_call
 from oneflow.nn import functional as F
 from tests.graph.helpers import graph_of, only_step
 
@@ -142,3 +143,22 @@ def test_the_mean_of_a_split_cross_entropy_makes_no_array_of_its_logits(weighted
     program = only_step(graph).executable.program
     results = [spec for i in program.instructions for spec in i.operation.out_specs]
     assert all(spec.numel < 800 for spec in results)
+
+
+@pytest.mark.parametrize(
+    ("placement", "is_decomposed"), [(flow.placement("cpu", [0]), False), (PAIR, True)]
+)
+def test_only_what_several_devices_have_parts_of_is_decomposed(
+    placement, is_decomposed, monkeypatch
+):
+    """A batch that is "split" over one device is whole there, and the primitive reads it once."""
+    decompositions, make_call = [], global_call.DecomposedCall
+
+    def decomposed_call(*arguments):
+        decompositions.append(arguments)
+        return make_call(*arguments)
+
+    monkeypatch.setattr(global_call, "DecomposedCall", decomposed_call)
+    x = spread(made(4, 3, 5, 7), placement, [S(0)])
+    F.batch_norm(x, None, None, training=True).numpy()
+    assert bool(decompositions) is is_decomposed
