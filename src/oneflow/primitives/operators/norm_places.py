@@ -52,12 +52,12 @@ class Places(NamedTuple):
         shape = (self.samples, self.groups * self.channels, self.rows, self.row)
         return lax.reshape(lax_functions.wide(x), shape)
 
-    def row_sums(self, *summands: Any) -> list[Any]:
+    def row_sums(self, *values: Any) -> list[Any]:
         """The sums of rows.
 
         XLA would make one sum of these and the sum of them.
         """
-        sums = lax.optimization_barrier([lax.reduce_sum(x, (3,)) for x in summands])
+        sums = lax.optimization_barrier([lax.reduce_sum(x, (3,)) for x in values])
         shape = (self.samples, self.groups, self.channels, self.rows)
         return [lax.reshape(x, shape) for x in sums]
 
@@ -67,7 +67,7 @@ class Places(NamedTuple):
         count = math.prod(sizes[dim] for dim in self.dims) * self.row
         return lax.div(keepdim_sum(sums, self.dims), size_in(sums.dtype, count))
 
-    def spread(self, x: Any) -> Any:
+    def broadcast(self, x: Any) -> Any:
         """Numbers of groups or channels, in the form of activations without their places."""
         x = jnp.broadcast_to(x, (self.samples, self.groups, self.channels, 1))
         return lax.reshape(x, (self.samples, self.groups * self.channels, 1, 1))
@@ -161,13 +161,13 @@ def gradient_of_groups(
     mean, variance = (lax.reshape(part, (*full[:2], 1, 1)) for part in (mean, variance))
     weight = lax.reshape(weight, (*weight.shape[:3], 1)) if weight.ndim else weight
     rstd = lax.rsqrt(lax_functions.add(variance, eps))
-    centered = lax_functions.sub(x, places.spread(mean))
+    centered = lax_functions.sub(x, places.broadcast(mean))
     g_sum, gh_sum = (keepdim_sum(sums, (3,)) for sums in places.row_sums(g, lax.mul(g, centered)))
     gh_sum = lax_functions.mul(gh_sum, rstd)
     g_mean, gh_mean = (places.mean(lax_functions.mul(sums, weight)) for sums in (g_sum, gh_sum))
-    shift = lax_functions.mul(centered, places.spread(lax.mul(gh_mean, rstd)))
-    weighted = lax_functions.mul(g, places.spread(weight))
-    dx = lax_functions.sub(lax_functions.sub(weighted, places.spread(g_mean)), shift)
-    dx = lax.reshape(lax_functions.mul(dx, places.spread(rstd)), full)
+    shift = lax_functions.mul(centered, places.broadcast(lax.mul(gh_mean, rstd)))
+    weighted = lax_functions.mul(g, places.broadcast(weight))
+    dx = lax_functions.sub(lax_functions.sub(weighted, places.broadcast(g_mean)), shift)
+    dx = lax.reshape(lax_functions.mul(dx, places.broadcast(rstd)), full)
     ones = (*full[:3], *(1,) * (len(full) - 3))
     return as_type(dx, dtype), lax.reshape(gh_sum, ones), lax.reshape(g_sum, ones)
