@@ -238,6 +238,15 @@ def test_all_dtypes_are_shared(dtype: str) -> None:
     assert array.tolist() == tensor.tolist() == np.array([0, 1, 0, 1, 1], dtype).tolist()
 
 
+@pytest.mark.parametrize(
+    "options", [{"offset": -4}, {"offset": 12}, {"offset": 6}, {"count": 0}, {"count": 4}]
+)
+def test_parts_that_a_buffer_does_not_have_are_refused(options: dict[str, int]) -> None:
+    for library in (torch, flow):
+        with pytest.raises(ValueError, match=r"buffer|bytes"):
+            library.frombuffer(bytearray(12), dtype=library.int32, **options)
+
+
 def test_an_array_for_reading_is_copied() -> None:
     array = np.zeros(3)
     array.flags.writeable = False

@@ -202,7 +202,8 @@ def frombuffer(
     Of a buffer that cannot be written to it is a copy.
 
     Raises:
-        ValueError: it is no buffer, or empty, too short, or not whole elements long.
+        ValueError: it is no buffer, or empty, too short, or not whole elements long; or `count`
+            is 0.
 
     Example:
         >>> import oneflow as flow
@@ -216,8 +217,15 @@ def frombuffer(
             f"frombuffer(): {type(buffer).__name__} does not implement Python's buffer protocol; "
             "`oneflow.tensor` takes lists and arrays"
         ) from None
-    if not size:
-        raise ValueError("frombuffer(): the buffer is empty; give one with at least one element")
+    if not size or not count:
+        raise ValueError(
+            f"frombuffer(): both buffer length ({size}) and count ({count}) must not be 0"
+        )
+    if not 0 <= offset < size:
+        raise ValueError(
+            f"frombuffer(): `offset` ({offset} bytes) must be non-negative and no greater than "
+            f"buffer length ({size} bytes) minus 1"
+        )
     if count < 0 and (size - offset) % dtype.itemsize:
         raise ValueError(
             f"frombuffer(): the bytes after `offset` are not a multiple of the {dtype.itemsize} "
