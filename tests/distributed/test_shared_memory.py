@@ -30,6 +30,19 @@ def _train(number: int, model: Any) -> None:
     optimizer.step()
 
 
+def _count(number: int, tensor: Any) -> None:
+    for _ in range(100):
+        tensor[number] += 1
+        tensor.view(2, 2)[:, 0][number] += 1
+
+
+@pytest.mark.multiprocess
+def test_writes_to_different_elements_are_kept() -> None:
+    tensor = flow.zeros(4).share_memory_()
+    multiprocessing.spawn(_count, (tensor,), nprocs=2)
+    assert tensor.tolist() == [200, 100, 100, 0]
+
+
 @pytest.mark.multiprocess
 def test_a_process_writes_to_the_tensor_that_it_gets() -> None:
     context = multiprocessing.get_context("spawn")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import io
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -182,7 +183,67 @@ def _address(torch: Any, array: np.ndarray) -> Any:
     return tensor.data_ptr() == array.ctypes.data, row, tensor.is_set_to(tensor)
 
 
+def _elements_of_parts(torch: Any, array: np.ndarray) -> Any:
+    tensor = torch.from_numpy(array)
+    reads = []
+    for number in range(3):  # the second time views are known
+        array[2, 1] = number
+        part, row = tensor[1:4, 1:][1, 0], tensor[2][1]
+        reads += [part.item(), float(row), (row * 2).tolist(), bool(part == row), int(part)]
+    return reads
+
+
+def _writes_to_detached_parts(torch: Any, array: np.ndarray) -> Any:
+    tensor = torch.from_numpy(array)
+    row, column = tensor[3].detach(), tensor.t()[1].data
+    array[:2] = 7
+    row.add_(1)
+    array[2:3] = 8
+    row[0] = 5
+    column[:1] = 6
+    return array, tensor
+
+
+def _writes_of_both(torch: Any, array: np.ndarray) -> Any:
+    tensor = torch.from_numpy(array)
+    overlapping = tensor[3:4].detach().expand(3, 4)
+    array[1] = 7
+    overlapping[0].fill_(2)
+    tensor[2] = 0
+    array[2, 1] = float("nan")
+    tensor[2, 2] += 1
+    return np.nan_to_num(array), torch.nan_to_num(tensor)
+
+
+def _saved(torch: Any, array: np.ndarray) -> Any:
+    tensor = torch.from_numpy(array)
+    part = tensor[1:3].detach()
+    before = part.sum()
+    array[:] = 3
+    buffer = io.BytesIO()
+    torch.save([tensor, part], buffer)
+    buffer.seek(0)
+    return before, *torch.load(buffer)
+
+
+def _array_of_another_order(torch: Any, array: np.ndarray) -> Any:
+    results = []
+    for other in (array.T, array[::2, 1:], np.asfortranarray(array), array.T[1:3]):
+        tensor = torch.from_numpy(other)
+        tensor[1].numpy()[:] = 50
+        tensor[0, 1] = 4
+        part = tensor[1:, 1:].numpy()
+        part[0] += 1
+        results += [tensor, other.copy(), tensor.t()[1]]
+    return (*results, array)
+
+
 PROGRAMS = (
+    _elements_of_parts,
+    _writes_to_detached_parts,
+    _writes_of_both,
+    _saved,
+    _array_of_another_order,
     _written_by_numpy,
     _written_by_the_tensor,
     _views,

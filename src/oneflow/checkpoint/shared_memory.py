@@ -142,7 +142,7 @@ class _Overlap(NamedTuple):
 
     def memory(self) -> Tensor:
         """All of the memory that the tensors lie in, in one dimension."""
-        root = self.first.tensor._family.storage.value
+        root = self.first.tensor._family.storage.root()
         part = ((self.end - self.start,), (1,), self.start, False, root.spec.dtype)
         with no_grad():
             return wrap(replay(root, views_to(part, root)).alias())

@@ -148,7 +148,7 @@ class SavedStorages:
             part: Part = (shape, row_major(shape), 0, False, value.spec.dtype)
             return self._saved(value, value, _in_memory(part[-1])), part
         part = part_of(tensor)
-        return self._saved(family.storage, family.storage.value, _in_memory(part[-1])), part
+        return self._saved(family.storage, family.storage.root(), _in_memory(part[-1])), part
 
     def of_storage(self, storage: TypedStorage | UntypedStorage) -> SavedStorage:
         """Return the memory of a storage.

@@ -236,6 +236,11 @@ def has_array(value: Value) -> bool:
     return type(value.recorder) is HostArray if array is None else isinstance(array, jax.Array)
 
 
+def is_deleted(value: Value) -> bool:
+    """Return whether a program has taken the array of a value for its result."""
+    return isinstance(value.array, jax.Array) and value.array.is_deleted()
+
+
 def read_part(value: Value, index: tuple[int, ...]) -> Any:
     """Read a part of the array of a value on a CPU; who does looks at checks afterwards.
 

@@ -196,7 +196,9 @@ def _of_values(name: str) -> property:
     return property(lambda self: getattr(self._elements, name), doc=f"`{name}` of the values.")
 
 
-_OF_VALUES = "is_consistent is_eager is_global is_lazy is_local output_nr placement sbp"
+_OF_VALUES = (
+    "_backward_hooks is_consistent is_eager is_global is_lazy is_local output_nr placement sbp"
+)
 for _name in _OF_VALUES.split():
     setattr(ComposedTensor, _name, _of_values(_name))
 

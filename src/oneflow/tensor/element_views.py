@@ -104,6 +104,8 @@ def write_element(tensor: Tensor, index: Any, source: Any) -> bool:
         Whether it was written; otherwise there is more to it, and it is to be recorded.
     """
     family = tensor._family
+    if family is not None and family.storage.host is not None:
+        return False  # others may write to other elements meanwhile
     old = tensor._value if family is None else unwrap(tensor)
     spec = old.spec
     if old.node is not None or spec.device is not CPU or is_observed():

@@ -18,6 +18,7 @@ from oneflow.base.dtype import from_numpy_dtype
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
 from oneflow.runtime.lazy_array import HostArray, copy_to_device
+from oneflow.runtime.small_programs import is_deleted
 from oneflow.tensor.view_chain import Chain, is_conjugate, layout_within
 
 # From this on, parts are read without a look at the whole.
@@ -63,8 +64,15 @@ class HostMemory:
         return memory
 
     def copy_in(self, value: Value) -> None:
-        """Copy there what the storage's value is."""
-        np.copyto(self.array, numbers_of(value))
+        """Copy there what the storage's value has become.
+
+        What it has not changed stays as it is: others may have written to that meanwhile.
+        """
+        numbers, before = numbers_of(value), self._value
+        if before is None or is_deleted(before):
+            np.copyto(self.array, numbers)
+        else:
+            np.copyto(self.array, numbers, where=_changed(numbers_of(before), numbers))
         self._value = value
 
     @property
@@ -146,15 +154,20 @@ class HostMemory:
             return array[...]
         if from_numpy_dtype(array.dtype) is not spec.dtype or is_conjugate(chain):
             return None
-        layout = layout_within(array.shape, chain)
-        if layout is None or not array.flags.c_contiguous:
+        size, memory, start = array.itemsize, array, 0
+        strides = None
+        if not array.flags.c_contiguous:
+            memory = _contiguous(self._owner)
+            if memory is None or any(step % size for step in array.strides):
+                return None
+            strides = tuple([step // size for step in array.strides])
+            start = array.ctypes.data - memory.ctypes.data
+        layout = layout_within(array.shape, chain, strides)
+        if layout is None or not all(type(number) is int for number, _ in layout.terms):
             return None
-        if not all(type(number) is int for number, _ in layout.terms):
-            return None
-        size = array.itemsize
-        offset = size * sum(number * stride for number, stride in layout.terms)
+        start += size * sum(number * stride for number, stride in layout.terms)
         steps = tuple([size * stride for stride in layout.strides])
-        return np.ndarray(layout.shape, array.dtype, array, offset, steps)
+        return np.ndarray(layout.shape, array.dtype, memory, start, steps)
 
 
 def numbers_of(value: Value) -> np.ndarray:
@@ -171,6 +184,21 @@ def is_same(array: np.ndarray, numbers: np.ndarray) -> bool:
         return array.tobytes() == numbers.tobytes()
     one, other = np.ascontiguousarray(array), np.ascontiguousarray(numbers)
     return not _compare_bytes(one.ctypes.data, other.ctypes.data, one.nbytes)
+
+
+def _changed(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Return where two arrays of one shape and dtype hold other bytes."""
+    if before.dtype.kind == "c":
+        return _changed(before.real, after.real) | _changed(before.imag, after.imag)
+    bits = np.dtype(f"u{before.dtype.itemsize}")
+    return before.view(bits) != after.view(bits)
+
+
+def _contiguous(owner: Any) -> np.ndarray | None:
+    """The memory of an array that owns it, element after element; None of other owners."""
+    if not isinstance(owner, np.ndarray):
+        return None
+    return owner if owner.flags.c_contiguous else owner.T if owner.flags.f_contiguous else None
 
 
 def _owner_of(array: np.ndarray) -> Any:

@@ -45,14 +45,18 @@ class Storage:
             self._tracked = [reference for reference in tracked if reference() is not None]
             self._prune_at = 2 * len(self._tracked) + 32
 
-    def replace(self, root: Value, uncounted: bool) -> None:
-        """Write: `root` is the new content."""
+    def replace(self, root: Value, uncounted: bool) -> int:
+        """Write: `root` is the new content.
+
+        Returns:
+            The version of that content. Others may have written to memory of the host since then.
+        """
         note_replacement(root, self.value, partial(_invalidate, ref(self)))
         replaced: list[ref[Value]] = []
         if not uncounted:
             replaced, self._tracked = self._tracked, []
         self.value = root
-        self.version += 1
+        self.version = version = self.version + 1
         self.track(root)
         for reference in replaced:
             value = reference()
@@ -60,6 +64,7 @@ class Storage:
                 mark_stale(value)
         if self.host is not None:
             self.synchronize()
+        return version
 
     def root(self) -> Value:
         """The root's data as it is now, in the memory of the host, too."""

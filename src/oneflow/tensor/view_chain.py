@@ -238,12 +238,21 @@ def layout_without_copies(shape: tuple[int, ...], chain: Chain) -> StridedLayout
     return layout
 
 
-def layout_within(shape: tuple[int, ...], chain: Chain) -> StridedLayout | None:
-    """The layout of the view at the end of `chain` in a base that is stored row by row.
+def layout_within(
+    shape: tuple[int, ...], chain: Chain, strides: tuple[int, ...] | None = None
+) -> StridedLayout | None:
+    """The layout of the view at the end of `chain` in a base.
 
-    None if no strides describe it: PyTorch makes it a view because the base is not stored so.
+    Args:
+        shape: of the base.
+        chain: the views that lead from the base.
+        strides: of the base, in elements; None if it is stored row by row.
+
+    Returns:
+        The layout; None if no strides describe it: PyTorch makes it a view because its base is not
+        stored so.
     """
-    layout = StridedLayout(shape, row_major(shape))
+    layout = StridedLayout(shape, row_major(shape) if strides is None else strides)
     for primitive, numbers, attributes in chain:
         layout = primitive.view_rule.layout(layout, *numbers, **attributes)
         if layout.strides is None:

@@ -153,11 +153,11 @@ class Family:
             with no_grad():
                 new_root = scatter_back(storage.value, self.root_chain, root)
             marked_like(new_root, root)
-        storage.replace(new_root, self.uncounted)
+        version = storage.replace(new_root, self.uncounted)
         self.writes[0] += 1
         if new_root is not root:
             storage.track(root)
-        self.value, self.version = root, storage.version
+        self.value, self.version = root, version
 
 
 def with_history_of(value: Value, other: Value) -> Value:
@@ -359,8 +359,7 @@ def _notify(tensor: Handle, new: Value) -> None:
 def _write_to_family(tensor: Handle, family: Family, new: Value, view_calls: ViewChain) -> None:
     """Write `new` to `tensor`, which shares its memory, or to its view by `view_calls`."""
     root, chain = new, joined(tensor._chain, view_calls)
-    if family.root_chain and any(map(overlapping, family.root_chain)):
-        _write_through_overlap(tensor, family, new, chain)
+    if family.root_chain and _write_through_overlap(tensor, family, new, chain):
         return
     if chain:
         base = family.current()
@@ -389,21 +388,30 @@ def _write_to_family(tensor: Handle, family: Family, new: Value, view_calls: Vie
     tensor._value, tensor._seen = new, family.version
 
 
-def _write_through_overlap(tensor: Handle, family: Family, new: Value, chain: Chain) -> None:
-    """Write to the view at the end of `chain` in a root that shows elements several times.
+def _write_through_overlap(tensor: Handle, family: Family, new: Value, chain: Chain) -> bool:
+    """Write to the view at the end of `chain` if its root shows elements several times.
+
+    Returns:
+        Whether it does. The storage of a root that does not, and is written as a whole, has been
+        looked at: the rest of the memory stays as others have written it.
 
     Raises:
         RuntimeError: the write is recorded; the root's history has a place for each showing.
     """
+    if not any(map(overlapping, family.root_chain)):
+        if not chain:
+            family.storage.synchronize()
+        return False
     if MODE.enabled and (new.node is not None or family.value.node is not None):
         raise RuntimeError(_OVERLAP_WITH_GRADIENT)
     storage = family.storage
     with no_grad():
-        root = scatter_back(storage.value, (*family.root_chain, *chain), new)
+        root = scatter_back(storage.root(), (*family.root_chain, *chain), new)
     root = marked_like(root, tensor._value)
     _notify(tensor, root)
     storage.replace(root, family.uncounted)
     family.writes[0] += 1
+    return True
 
 
 def keep_history(old: Value, new: Value) -> Value:

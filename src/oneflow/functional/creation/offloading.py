@@ -60,7 +60,7 @@ def move_to_host(tensor: Tensor) -> None:
 
 def _memory(tensor: Tensor) -> Value:
     """The numbers of the whole memory of a tensor, which may be a view of a part of it."""
-    return tensor._value if tensor._family is None else tensor._family.storage.value
+    return tensor._value if tensor._family is None else tensor._family.storage.root()
 
 
 def load(self: Tensor) -> None:
