@@ -36,6 +36,8 @@ STEPS: list[tuple[str, dict[str, Any]]] = [
     ("Rprop", {}),
     ("ASGD", {"t0": 1, "weight_decay": 0.1}),
 ]
+# The first step of a warm-up.
+STEPS += [(name, {"lr": 0.0}) for name in dict.fromkeys(name for name, _ in STEPS)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -93,7 +95,7 @@ def _numbers(tensor: Any) -> Any:
 def _trained(library: Any, name: str, options: dict[str, Any], is_wrapper: bool) -> Any:
     values = library.tensor([[1.0, 2.0], [-1.0, 0.5]])
     parameter = library.nn.Parameter(_held(library)(values) if is_wrapper else values)
-    optimizer = getattr(library.optim, name)([parameter], lr=0.1, **options)
+    optimizer = getattr(library.optim, name)([parameter], **{"lr": 0.1, **options})
     operators = []
     for _ in range(4):
         optimizer.zero_grad()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from oneflow.base.errors import OutOfMemoryError
-from oneflow.control_plane import key_value_store, message_channel
+from oneflow.control_plane import flow_control, key_value_store, message_channel
 from oneflow.control_plane.message_channel import MessageChannel
 from tests.distributed.test_faults import wait_until
 
@@ -71,7 +71,7 @@ def test_a_connection_that_ends_within_a_message_ends_the_wait(channel, monkeypa
     assert isinstance(handle.error, BrokenPipeError)
     with pytest.raises(ConnectionError, match="rank 0 ended within a message"):
         channel.recv((0,), ((2, 3), "rows"), SECONDS)
-    assert channel.has_message((0,), ADDRESS)
+    assert channel.is_ready(channel.request((0,), ADDRESS))
 
 
 @pytest.mark.parametrize("size", [6, 20_000], ids=["small", "large"])
@@ -121,3 +121,81 @@ def test_a_message_that_is_lost_before_the_end_is_an_error(
         channel._end()
     wait_until(lambda: errors)
     assert "a message to rank 0 could not be sent" in str(errors)
+
+
+@pytest.fixture
+def window(monkeypatch) -> int:
+    """Windows of two and a half messages of `ROWS`."""
+    monkeypatch.setattr(flow_control, "WINDOW_BYTES", 5 * ROWS.nbytes // 2)
+    monkeypatch.setattr(flow_control, "_RECEIPT_BYTES", ROWS.nbytes // 2)
+    return flow_control.WINDOW_BYTES
+
+
+ROWS = np.arange(10_000.0)
+
+
+def send_one_way(channel, tag, count):
+    return [channel.send(0, ((0, 1), tag), ROWS, is_one_way=True) for _ in range(count)]
+
+
+def test_who_sends_waits_for_what_was_not_taken(channel, window) -> None:
+    *_, third, fourth = send_one_way(channel, 7, 4)
+    third.await_room(0.0)
+    with pytest.raises(TimeoutError):
+        fourth.await_room(0.05)
+    assert not fourth.is_over()
+    channel.recv((0,), ((0, 1), 7), SECONDS)
+    fourth.await_room(SECONDS)
+    assert fourth.is_over()
+
+
+def test_each_tag_has_a_window_and_the_operations_of_a_group_have_one(channel, window) -> None:
+    send_one_way(channel, 7, 4)
+    send_one_way(channel, 8, 1)[0].await_room(0.0)
+    channel.await_room((0, 1))
+    for description in ("broadcast", "scatter"):
+        send_one_way(channel, description, 2)
+    assert not channel.has_room((0, 1))
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        waiting = pool.submit(channel.await_room, (0, 1))
+        with pytest.raises(concurrent.futures.TimeoutError):
+            waiting.result(0.05)
+        channel.recv((0,), ((0, 1), "scatter"), SECONDS)
+        channel.recv((0,), ((0, 1), "scatter"), SECONDS)
+        waiting.result(SECONDS)
+
+
+def test_what_was_asked_for_needs_no_room(channel, window) -> None:
+    """Two processes may wait for each other's sending before they wait for what they asked for."""
+    requests = [channel.request((0,), ((0, 1), 7)) for _ in range(6)]
+    send_one_way(channel, 7, 6)[-1].await_room(SECONDS)
+    for request in requests:
+        np.testing.assert_array_equal(channel.take(request, SECONDS)[1], ROWS)
+    assert not channel._requests
+
+
+def test_requests_get_messages_in_their_order(channel) -> None:
+    first = channel.request((0, 1), ADDRESS)
+    with pytest.raises(TimeoutError):
+        channel.recv((0,), ADDRESS, 0.0)
+    for number in range(3):
+        channel.send(0, ADDRESS, np.array(number))
+    assert [channel.recv((0,), ADDRESS, SECONDS)[1] for _ in range(2)] == [1, 2]
+    assert channel.take(first, SECONDS)[1] == 0
+
+
+@pytest.mark.parametrize("end", ["its end", "a loss"])
+def test_nobody_waits_for_a_receiver_that_takes_nothing_more(
+    channel, window, monkeypatch, end
+) -> None:
+    last = send_one_way(channel, 7, 5)[-1]
+    assert last.done.wait(SECONDS)
+    assert not last.is_over()
+    if end == "its end":
+        channel._end()
+        send_one_way(channel, 7, 5)[-1].await_room(SECONDS)
+        return
+    break_connections(monkeypatch, 0.0)
+    send_one_way(channel, 7, 1)
+    with pytest.raises(ConnectionError):
+        last.await_room(SECONDS)

@@ -31,6 +31,7 @@ PROGRAMS = {
         "interleaved.py",
         "seeds_by_rank.py",
         "missing_devices.py",
+        "slow_receivers.py",
         "conversions.py",
         "new_shapes.py",
         "equal_replicas.py",
@@ -58,6 +59,7 @@ PROGRAMS = {
         "interleaved.py",
         "seeds_by_rank.py",
         "different_graphs.py",
+        "slow_receivers.py",
         "pipeline.py",
     ),
     4: (

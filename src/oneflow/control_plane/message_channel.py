@@ -11,10 +11,11 @@ in a thread that sends its messages one after the other.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import hmac
+import itertools
 import json
-import math
 import queue
 import secrets
 import socket
@@ -23,41 +24,70 @@ import sys
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from io import BufferedReader
 from typing import Any, cast
 
 import numpy as np
 
 from oneflow.base import cluster
-from oneflow.base.dtype import dtype_named
 from oneflow.control_plane import key_value_store
-from oneflow.tuning.host_memory import host_memory_error
+from oneflow.control_plane.flow_control import Receipts, SendWindow, SendWindows
+from oneflow.control_plane.message import Address, Message, bytes_of, read_exactly, read_message
 
 _TOKEN_BYTES = 32
 _LENGTH = struct.Struct("!I")
-_MAX_HEADER_BYTES = 1 << 16
-_SKIPPED_BYTES = 1 << 16
 # Bytes of a message that are sent at once: the system takes them, whatever the receiver does.
 _SMALL_BYTES = 1 << 16
 NO_TIMEOUT = 1e6
 """Seconds to wait for another process; the coordinator finds those that never come."""
 
-Address = tuple[tuple[int, ...], int | str]
-"""The ranks of the group and the tag that tell messages of one sender apart; a number of users."""
-
 
 class SendHandle:
-    """A message on its way: `done` is set when the system has it, or cannot send it."""
+    """A message on its way: `done` is set when the system has it, or cannot send it.
 
-    def __init__(self) -> None:
+    Args:
+        window: its window, if it has one.
+        position: the bytes of the window before it.
+    """
+
+    def __init__(self, window: SendWindow | None, position: int) -> None:
         self.done = threading.Event()
         self.error: Exception | None = None
+        self._window, self._position = window, position
 
     def finish(self, error: Exception | None) -> None:
         """Mark the message as sent, or as failed with an error."""
         self.error = error
         self.done.set()
+
+    def is_over(self) -> bool:
+        """Return whether `done` is set, and `await_room` would return at once."""
+        has_room = self._window is None or self._window.has_room(self._position)
+        return has_room and self.done.is_set()
+
+    def await_room(self, seconds: float) -> None:
+        """Wait until the receiver has taken what was sent before, but for `WINDOW_BYTES`."""
+        if self._window is not None:
+            self._window.await_room(seconds, self._position)
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """A message that is asked for, whether it has come or not.
+
+    Attributes:
+        sources: the processes of one of which it comes.
+        address: its address.
+        message: the message.
+        is_over: whether it was handed over.
+    """
+
+    sources: tuple[int, ...]
+    address: Address
+    message: Message | None = None
+    is_over: bool = False
 
 
 class _SendThread:
@@ -71,6 +101,7 @@ class _SendThread:
     """
 
     def __init__(self, destination: int, note_loss: Callable[[int, Exception], None]) -> None:
+        self.windows = SendWindows()
         self._destination = destination
         self._note_loss = note_loss
         self._connection: socket.socket | None = None
@@ -83,12 +114,13 @@ class _SendThread:
         name = "oneflow-messages-send"
         threading.Thread(target=self._send_queue, name=name, daemon=True).start()
 
-    def post(self, header: bytes, array: np.ndarray) -> SendHandle:
+    def post(self, header: bytes, array: np.ndarray, window: SendWindow | None) -> SendHandle:
         """Send a message, a small one on this thread, which saves a change of threads.
 
         On the main thread a signal handler could interrupt it in the middle.
         """
-        handle = SendHandle()
+        size = len(header) + array.nbytes
+        handle = SendHandle(window, 0 if window is None else window.add(size))
         is_quick = self._connection is not None and array.nbytes <= _SMALL_BYTES
         with self._lock:
             if is_quick and not self._waiting and not _is_main_thread():
@@ -116,12 +148,16 @@ class _SendThread:
                 self._connection.sendall(start + array.tobytes())
             else:
                 self._connection.sendall(start)
-                self._connection.sendall(_bytes_of(array))
+                self._connection.sendall(bytes_of(array))
         except Exception as error:
             if self._connection is not None:
+                # Who reads receipts has it open.
+                with contextlib.suppress(OSError):
+                    self._connection.shutdown(socket.SHUT_RDWR)
                 self._connection.close()
             self._error = error
             handle.finish(error)
+            self.windows.end(ConnectionError(_loss_text(self._destination, error)))
             self._note_loss(self._destination, error)
         else:
             handle.finish(None)
@@ -132,6 +168,8 @@ class _SendThread:
         connection = socket.create_connection((host, int(port)))
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.sendall(token.encode() + _LENGTH.pack(cluster.rank()))
+        read, name = self.windows.read_receipts, "oneflow-messages-receipts"
+        threading.Thread(target=read, args=(connection,), name=name, daemon=True).start()
         return connection
 
 
@@ -140,8 +178,10 @@ class MessageChannel:
 
     def __init__(self) -> None:
         self._senders: dict[int, _SendThread] = {}
-        # An error in place of a message for which there was no memory.
-        self._queues: dict[tuple[int, Address], deque[np.ndarray | Exception]] = defaultdict(deque)
+        # Messages that nobody has asked for, and requests for what has not come, in their order.
+        self._queues: dict[tuple[int, Address], deque[Message]] = defaultdict(deque)
+        self._requests: dict[Address, list[Request]] = defaultdict(list)
+        self._receipts: dict[int, Receipts] = {}
         # Senders whose connection has ended within a message.
         self._broken: set[int] = set()
         # The errors of messages of this process that were lost, by their destination.
@@ -156,26 +196,84 @@ class MessageChannel:
         port = self._server.getsockname()[1]
         key_value_store.put(_key(cluster.rank()), f"{host}:{port}:{self._token}")
 
-    def send(self, destination: int, address: Address, array: np.ndarray) -> SendHandle:
+    def send(
+        self, destination: int, address: Address, array: np.ndarray, is_one_way: bool = False
+    ) -> SendHandle:
         """Post a message.
 
         One that is lost is an error in what this process does next: in each `recv` within the group
         of the address, in each `send` to the same process, and at its end.
 
+        Args:
+            destination: the rank of the receiver.
+            address: what it asks for.
+            array: the content.
+            is_one_way: this process could send the next one without hearing of the receiver, so
+                that some must be waited for.
+
         Raises:
             ConnectionError: a message to the same process was lost.
         """
         self._raise_loss((destination,))
-        dtype, shape = array.dtype.name, list(array.shape)
-        header = json.dumps({"address": address, "dtype": dtype, "shape": shape}).encode()
         if destination not in self._senders:
             self._senders[destination] = _SendThread(destination, self._note_loss)
-        return self._senders[destination].post(header, np.ascontiguousarray(array))
+        sender = self._senders[destination]
+        header: dict[str, Any] = {
+            "address": address,
+            "dtype": array.dtype.name,
+            "shape": list(array.shape),
+        }
+        window = sender.windows.window_of(_order_of(address)) if is_one_way else None
+        if window is not None:
+            header["window"] = window.number
+        return sender.post(json.dumps(header).encode(), np.ascontiguousarray(array), window)
+
+    def await_room(self, ranks: tuple[int, ...]) -> None:
+        """Wait until those who are in a group have taken what its operations sent them from here.
+
+        All but `WINDOW_BYTES` of it.
+        """
+        for window in self._windows_of(ranks):
+            window.await_room(NO_TIMEOUT)
+
+    def has_room(self, ranks: tuple[int, ...]) -> bool:
+        """Return whether `await_room` would return at once."""
+        return all(window.has_room() for window in self._windows_of(ranks))
+
+    def _windows_of(self, ranks: tuple[int, ...]) -> list[SendWindow]:
+        senders = [self._senders[rank] for rank in ranks if rank in self._senders]
+        return [sender.windows.window_of(ranks) for sender in senders]
 
     def recv(
         self, sources: tuple[int, ...], address: Address, seconds: float
     ) -> tuple[int, np.ndarray]:
-        """Take the oldest message of one of some processes, and return its sender with it.
+        """Take the oldest message of one of some processes; see `request` and `take`."""
+        request = self.request(sources, address)
+        try:
+            return self.take(request, seconds)
+        except BaseException:
+            self._withdraw(request)
+            raise
+
+    def request(self, sources: tuple[int, ...], address: Address) -> Request:
+        """Ask for the oldest message of one of some processes, which may come later.
+
+        Requests get messages in the order in which they were made.
+        """
+        request = Request(sources, address)
+        with self._arrived:
+            for source in sources:
+                if waiting := self._queues.get((source, address)):
+                    request.message = waiting.popleft()
+                    if not waiting:
+                        del self._queues[source, address]
+                    self._acknowledge(request.message)
+                    return request
+            self._requests[address].append(request)
+        return request
+
+    def take(self, request: Request, seconds: float) -> tuple[int, np.ndarray]:
+        """Wait for the message of a request, and return it after its sender.
 
         Raises:
             TimeoutError: none has come in time.
@@ -186,28 +284,54 @@ class MessageChannel:
         deadline = time.monotonic() + seconds
         with self._arrived:
             while True:
-                self._raise_loss(address[0])
-                for source in sources:
-                    if waiting := self._queues.get((source, address)):
-                        message = waiting.popleft()
-                        if not waiting:
-                            del self._queues[source, address]
-                        if isinstance(message, Exception):
-                            raise message
-                        return source, message
-                for source in self._broken.intersection(sources):
+                self._raise_loss(request.address[0])
+                if message := request.message:
+                    request.is_over = True
+                    if isinstance(message.content, Exception):
+                        raise message.content
+                    return message.source, message.content
+                for source in self._broken.intersection(request.sources):
                     raise ConnectionError(f"the connection to rank {source} ended within a message")
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise TimeoutError
                 self._arrived.wait(left)
 
-    def has_message(self, sources: tuple[int, ...], address: Address) -> bool:
-        """Return whether `recv` would return at once."""
+    def is_ready(self, request: Request) -> bool:
+        """Return whether `take` would return at once."""
+        return request.message is not None or not self._broken.isdisjoint(request.sources)
+
+    def _withdraw(self, request: Request) -> None:
+        """Leave the message of a request that was given up to the next one."""
         with self._arrived:
-            return any(
-                self._queues.get((source, address)) or source in self._broken for source in sources
-            )
+            if (message := request.message) is None:
+                self._forget(request)
+            elif not request.is_over:
+                self._queues[message.source, message.address].appendleft(message)
+
+    def _forget(self, request: Request) -> None:
+        requests = self._requests[request.address]
+        requests.remove(request)
+        if not requests:
+            del self._requests[request.address]
+
+    def _deliver(self, message: Message) -> None:
+        """Give a message to the first request for it, or keep it until there is one."""
+        for request in self._requests.get(message.address, ()):
+            if message.source in request.sources:
+                request.message = message
+                self._forget(request)
+                self._acknowledge(message)
+                return
+        self._queues[message.source, message.address].append(message)
+        if self._is_ending:
+            self._acknowledge(message)
+
+    def _acknowledge(self, message: Message) -> None:
+        """Tell the sender, once, that a message needs no room any more."""
+        if message.window is not None:
+            self._receipts[message.source].add(message.window, message.size)
+            message.window = None
 
     def _raise_loss(self, ranks: tuple[int, ...]) -> None:
         """Raise the error of a message to one of some processes that was lost, if there is one."""
@@ -227,8 +351,14 @@ class MessageChannel:
             _fail(destination, error)
 
     def _end(self) -> None:
-        """Fail if a message was lost; from now on when one is."""
-        self._is_ending = True
+        """Fail if a message was lost; from now on when one is.
+
+        Nobody may ask for what has come or comes, so who sends need not wait.
+        """
+        with self._arrived:
+            self._is_ending = True
+            for message in itertools.chain.from_iterable(self._queues.values()):
+                self._acknowledge(message)
         for destination, error in list(self._losses.items()):
             _fail(destination, error)
 
@@ -243,20 +373,20 @@ class MessageChannel:
         """Put what a process sends into the queues, until it ends or breaks the protocol."""
         reader = cast(BufferedReader, connection.makefile("rb", _SMALL_BYTES))
         with connection, reader as stream:
-            header = _read_exactly(stream, _TOKEN_BYTES + _LENGTH.size)
+            header = read_exactly(stream, _TOKEN_BYTES + _LENGTH.size)
             if header is None or not hmac.compare_digest(
                 bytes(header[:_TOKEN_BYTES]), self._token.encode()
             ):
                 return
             (source,) = _LENGTH.unpack(header[_TOKEN_BYTES:])
-            while length := _read_exactly(stream, _LENGTH.size):
-                message = _read_message(stream, *_LENGTH.unpack(length))
+            self._receipts[source] = Receipts(connection)
+            while length := read_exactly(stream, _LENGTH.size):
+                message = read_message(stream, source, *_LENGTH.unpack(length))
                 with self._arrived:
                     if message is None:
                         self._broken.add(source)
                     else:
-                        address, content = message
-                        self._queues[source, address].append(content)
+                        self._deliver(message)
                     self._arrived.notify_all()
                 if message is None:
                     return
@@ -297,51 +427,10 @@ def _local_host() -> str:
         return connection.getsockname()[0]
 
 
-def _read_message(
-    stream: BufferedReader, header_bytes: int
-) -> tuple[Address, np.ndarray | Exception] | None:
-    """Read what follows the length of a header; None if the stream ends within it."""
-    text = _read_exactly(stream, header_bytes) if header_bytes <= _MAX_HEADER_BYTES else None
-    if text is None:
-        return None
-    header: dict[str, Any] = json.loads(bytes(text))
-    ranks, tag = header["address"]
-    shape, dtype = header["shape"], dtype_named(header["dtype"]).numpy
-    address = tuple(ranks), tag
-    try:
-        array = np.empty(shape, dtype)
-    except MemoryError as error:
-        is_complete = _skip(stream, math.prod(shape) * dtype.itemsize)
-        return (address, host_memory_error("message", error)) if is_complete else None
-    return (address, array) if _read_into(stream, _bytes_of(array)) else None
+def _order_of(address: Address) -> Hashable:
+    """The order to which a message belongs: operations of a group, or messages of one tag.
 
-
-def _skip(stream: BufferedReader, size: int) -> bool:
-    """Read bytes and forget them, so that the next message can be read."""
-    block = memoryview(bytearray(_SKIPPED_BYTES))
-    while size > 0:
-        part = block[: min(size, len(block))]
-        if not _read_into(stream, part):
-            return False
-        size -= len(part)
-    return True
-
-
-def _bytes_of(array: np.ndarray) -> memoryview:
-    """Return the memory of a contiguous array."""
-    memory: Any = array.reshape(-1).view(np.uint8)
-    return memoryview(memory)
-
-
-def _read_exactly(stream: BufferedReader, size: int) -> bytearray | None:
-    """Return so many bytes; None if the stream ends before."""
-    buffer = bytearray(size)
-    return buffer if _read_into(stream, memoryview(buffer)) else None
-
-
-def _read_into(stream: BufferedReader, view: memoryview) -> bool:
-    """Fill a buffer; return whether so many bytes have come."""
-    try:
-        return stream.readinto(view) == len(view)
-    except OSError:
-        return False
+    A process may ask for messages of several tags in another order than they are sent in.
+    """
+    ranks, tag = address
+    return ranks if isinstance(tag, str) else address

@@ -402,7 +402,8 @@ def barrier(
     if is_outside(group):
         return None
     token = value_from_numpy(np.zeros(1, np.int32))
-    work = work_of(run_on_values(functions.barrier, [token], group_ranks(group)))
+    ranks = group_ranks(group)
+    work = work_of(run_on_values(functions.barrier, [token], ranks, is_async=async_op))
     if async_op:
         return work
     work.wait()
@@ -432,10 +433,11 @@ def _run_into(
     """
     for tensor in tensors:
         check_tensor(tensor)
-    results = run_on_values(function, values_of(tensors), group_ranks(group), **attributes)
+    ranks = group_ranks(group)
+    results = run_on_values(function, values_of(tensors), ranks, is_async=async_op, **attributes)
     for target, result in zip(targets, results, strict=bool(targets)):
         _write(target, result)
-    return work_of(results, targets) if async_op else None
+    return work_of(results, targets, ranks) if async_op else None
 
 
 def _reduction(op: Any, tensor: Tensor) -> dict[str, ReduceOp]:

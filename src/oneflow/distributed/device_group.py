@@ -24,6 +24,7 @@ from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.spec import spec_of
 from oneflow.base.x64 import in_x64
 from oneflow.control_plane.collective_launch import launch_collective
+from oneflow.control_plane.message_channel import message_channel
 from oneflow.distributed.compiled_transport import RANKS_AXIS, CompiledTransport
 from oneflow.distributed.message_transport import MessageTransport
 from oneflow.program.value import Value
@@ -93,7 +94,12 @@ def group_of_ranks(type: str, ranks: tuple[int, ...] | None = None) -> DeviceGro
 
 
 def run_collective(
-    function: Callable[..., Any], group: DeviceGroup, arrays: Sequence[Any], **attributes: Any
+    function: Callable[..., Any],
+    group: DeviceGroup,
+    arrays: Sequence[Any],
+    *,
+    is_async: bool = False,
+    **attributes: Any,
 ) -> list[Any]:
     """Run a collective operation; all processes of the group must call this.
 
@@ -101,6 +107,7 @@ def run_collective(
         function: one of `collective_functions`, the same on all processes.
         group: the participating processes.
         arrays: the operands of this process, of the same shapes on all.
+        is_async: who called does not wait for processes that are slow to take what was sent before.
         attributes: further arguments of `function`.
 
     Returns:
@@ -110,6 +117,8 @@ def run_collective(
     if not runs_on_numpy(Device(group.type)):
         run = _compiled(function, group, arrays, attributes)
         return launch_collective(group.ranks, group.type, description, run)
+    if len(group.ranks) > 1 and not is_async:
+        message_channel().await_room(group.ranks)
     exchange = _by_messages(function, group, arrays, attributes, description)
     return launch_collective(group.ranks, group.type, description, exchange, "messages")
 
@@ -160,9 +169,13 @@ def run_on_values(
     function: Callable[..., Any],
     values: Sequence[Value],
     ranks: tuple[int, ...] | None = None,
+    *,
+    is_async: bool = False,
     **attributes: Any,
 ) -> list[Value]:
     """Run a collective operation of some ranks, by default all, on one or more values.
+
+    See `run_collective`.
 
     Raises:
         RuntimeError: a graph is being recorded, which has no values yet.
@@ -175,7 +188,8 @@ def run_on_values(
         )
     device = values[0].spec.device
     arrays = [read_array(value) for value in values]
-    results = run_collective(function, group_of_ranks(device.type, ranks), arrays, **attributes)
+    group = group_of_ranks(device.type, ranks)
+    results = run_collective(function, group, arrays, is_async=is_async, **attributes)
     return [value_of(result, device) for result in results]
 
 

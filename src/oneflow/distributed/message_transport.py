@@ -59,11 +59,12 @@ class MessageTransport:
             return receive(self._ranks[source], self._address)
         for rank, part in zip(self._ranks, parts, strict=True):
             if rank != cluster.rank():
-                message_channel().send(rank, self._address, part)
+                message_channel().send(rank, self._address, part, is_one_way=True)
         return parts[source]
 
     def transfer(self, array: Any, source: int, destination: int) -> Any:
         """On process `destination` the array of process `source`."""
         if self._index == source:
-            message_channel().send(self._ranks[destination], self._address, array)
+            rank = self._ranks[destination]
+            message_channel().send(rank, self._address, array, is_one_way=True)
         return receive(self._ranks[source], self._address) if self._index == destination else array

@@ -6,15 +6,17 @@ device to device; these functions go through the memory of the machines.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from oneflow.base import cluster
-from oneflow.control_plane.message_channel import Address, SendHandle, message_channel
+from oneflow.control_plane.message import Address
+from oneflow.control_plane.message_channel import SendHandle, message_channel
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.distributed.collectives import check_tensor
 from oneflow.distributed.groups import ProcessGroup, group_ranks, is_outside, rank_in_job
@@ -60,8 +62,9 @@ def isend(
     if is_outside(group):
         return None
     dst, address = _peer("dst", dst, group_dst, group), _address(tensor, group, tag)
-    handle = message_channel().send(dst, address, np.asarray(read_array(unwrap(tensor))))
-    return Work(functools.partial(_await_send, handle, dst), handle.done.is_set)
+    array = np.asarray(read_array(unwrap(tensor)))
+    handle = message_channel().send(dst, address, array, is_one_way=True)
+    return Work(functools.partial(_await_send, handle, dst), handle.is_over)
 
 
 def irecv(
@@ -72,6 +75,8 @@ def irecv(
     group_src: int | None = None,
 ) -> Work | None:
     """Return a handle whose `wait` receives a tensor from process `src`.
+
+    Messages go to those who have asked for them first.
 
     Args:
         tensor: is written by `wait`; of the same shape and dtype as what was sent.
@@ -97,11 +102,16 @@ def irecv(
         return None
     sources, address = _sources(src, group_src, group), _address(tensor, group, tag)
 
-    def finish(timeout: datetime.timedelta | None) -> None:
-        _recv(tensor, sources, address, group, timeout)
-
     channel = message_channel()
-    return Work(finish, functools.partial(channel.has_message, sources, address))
+    request = channel.request(sources, address)
+
+    def finish(timeout: datetime.timedelta | None) -> None:
+        seconds = _seconds(group, timeout)
+        with _naming_what_is_missing(sources, address, seconds):
+            message = channel.take(request, seconds)
+        _write_message(tensor, *message)
+
+    return Work(finish, functools.partial(channel.is_ready, request))
 
 
 def send(
@@ -112,6 +122,8 @@ def send(
     group_dst: int | None = None,
 ) -> None:
     """Send a tensor to process `dst`, and return when it may be written to.
+
+    While more than 64 MiB wait there that were sent before with the same tag, this waits, too.
 
     Args:
         tensor: what is sent.
@@ -165,8 +177,11 @@ def recv(
     """
     if is_outside(group):
         return -1
-    address = _address(tensor, group, tag)
-    return _recv(tensor, _sources(src, group_src, group), address, group, None)
+    sources, address = _sources(src, group_src, group), _address(tensor, group, tag)
+    seconds = _seconds(group, None)
+    with _naming_what_is_missing(sources, address, seconds):
+        message = message_channel().recv(sources, address, seconds)
+    return _write_message(tensor, *message)
 
 
 class P2POp:
@@ -256,28 +271,38 @@ def _seconds(group: ProcessGroup | None, timeout: datetime.timedelta | None) -> 
 
 
 def _await_send(handle: SendHandle, dst: int, timeout: datetime.timedelta | None) -> None:
-    if not handle.done.wait(_seconds(None, timeout)):
+    """Wait until a message has been sent, and enough of those before it have been taken."""
+    seconds = _seconds(None, timeout)
+    if not handle.done.wait(seconds):
         raise RuntimeError(f"the message to rank {dst} could not be sent in time")
     if handle.error is not None:
         raise RuntimeError(f"the message to rank {dst} could not be sent: {handle.error}")
-
-
-def _recv(
-    tensor: Tensor,
-    sources: tuple[int, ...],
-    address: Address,
-    group: ProcessGroup | None,
-    timeout: datetime.timedelta | None,
-) -> int:
-    """Write a message into a tensor, and return the rank of its sender."""
-    seconds = _seconds(group, timeout)
     try:
-        source, array = message_channel().recv(sources, address, seconds)
+        handle.await_room(seconds)
+    except TimeoutError:
+        raise RuntimeError(
+            f"rank {dst} has not received earlier messages for {seconds:g} s"
+        ) from None
+    except ConnectionError as error:
+        raise RuntimeError(str(error)) from error
+
+
+@contextlib.contextmanager
+def _naming_what_is_missing(
+    sources: tuple[int, ...], address: Address, seconds: float
+) -> Iterator[None]:
+    """Context in which a timeout is an error that names the message that has not come."""
+    try:
+        yield
     except TimeoutError:
         raise RuntimeError(
             f"no message with tag {address[1]} has come from rank(s) "
             f"{', '.join(map(str, sources))} for {seconds:g} s"
         ) from None
+
+
+def _write_message(tensor: Tensor, source: int, array: np.ndarray) -> int:
+    """Write a message into a tensor, and return the rank of its sender."""
     value = value_from_numpy(array, tensor.device)
     expected = unwrap(tensor).spec
     if value.spec is not expected:

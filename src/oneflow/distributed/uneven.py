@@ -66,7 +66,8 @@ def all_to_all_single(
     length = int(all_gather_ints([longest], Placement("cpu", ranks)).max())
     with no_grad():
         parts = [_padded(part, length) for part in input.split(input_sizes)]
-        values = run_on_values(functions.all_to_all, [unwrap(part) for part in parts], ranks)
+        operands = [unwrap(part) for part in parts]
+        values = run_on_values(functions.all_to_all, operands, ranks, is_async=async_op)
         chunks = [wrap(value)[:size] for value, size in zip(values, output_sizes, strict=True)]
         write(output, unwrap(cat(chunks)))
     return work_of(values, [output]) if async_op else None

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 
 import jax
 
+from oneflow.control_plane.message_channel import message_channel
 from oneflow.distributed.future import Future
 from oneflow.program.value import Value
+from oneflow.runtime.cold import runs_on_numpy
 from oneflow.runtime.eager import read_array
 from oneflow.tensor.tensor import Tensor
 
@@ -79,16 +81,26 @@ class Work:
         return future
 
 
-def work_of(values: Sequence[Value], tensors: Sequence[Tensor] = ()) -> Work:
+def work_of(
+    values: Sequence[Value], tensors: Sequence[Tensor] = (), ranks: tuple[int, ...] = ()
+) -> Work:
     """Return the handle of a collective operation with these results.
 
     Args:
         values: the results.
         tensors: the tensors that they were written into.
+        ranks: the processes, if one sends to others what they may be slow to take.
     """
     arrays = [read_array(value) for value in values]
+    by_messages = len(ranks) > 1 and runs_on_numpy(values[0].spec.device)
 
     def finish(timeout: datetime.timedelta | None) -> None:
         jax.block_until_ready(arrays)
+        if by_messages:
+            message_channel().await_room(ranks)
 
-    return Work(finish, lambda: all(array.is_ready() for array in arrays), tensors)
+    def is_ready() -> bool:
+        has_room = not by_messages or message_channel().has_room(ranks)
+        return has_room and all(array.is_ready() for array in arrays)
+
+    return Work(finish, is_ready, tensors)

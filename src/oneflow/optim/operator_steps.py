@@ -56,6 +56,9 @@ class Update(NamedTuple):
 #: The steps of optimizers by the primitive of their update.
 OPERATOR_STEPS: dict[Primitive, Callable[[Update], None]] = {}
 
+# States that begin with an option, which may be 0; all others are zeros.
+_FILLED_STATES = ("sum", "step_size")
+
 
 def _step_of(update: Primitive, *, is_linear: bool = False) -> Callable[[Any], Any]:
     """Decorator of the step of an update; one that is not linear computes with real parts."""
@@ -127,7 +130,8 @@ def _step(formula: Any, optimizer: Any, group: dict[str, Any], parameter: Any) -
 def _complete_state(optimizer: Any, options: Any, parameter: Any, state: dict[str, Any]) -> None:
     for name, value in optimizer._initial_state(options).items():
         if name not in state:
-            state[name] = full_like(parameter, value) if value else zeros_like(parameter)
+            is_filled = name in _FILLED_STATES
+            state[name] = full_like(parameter, value) if is_filled else zeros_like(parameter)
 
 
 @_step_of(sgd_update, is_linear=True)
@@ -145,7 +149,7 @@ def _sgd(u: Update) -> None:
 
 def _moments(u: Update) -> tuple[Any, Any]:
     """The running means of the gradient and of its square; the parameter has lost its decay."""
-    if u.n.keep != 1:
+    if u.options["weight_decay"] and not u.options.get("penalized"):
         u.p.mul_(u.n.keep)
     first = u.of_state("exp_avg").lerp_(u.g, u.n.fresh1)
     second = u.of_state("exp_avg_sq").mul_(u.n.beta2).addcmul_(u.g, u.g, value=u.n.fresh2)
@@ -173,8 +177,9 @@ def _nadam(u: Update) -> None:
 @_step_of(radam_update)
 def _radam(u: Update) -> None:
     first, second = _moments(u)
-    # The step size holds the learning rate and the bias correction.
-    direction = first.div(u.options["lr"] / u.n.step_size).mul(u.options["lr"])
+    # The step size holds it, too, but times a learning rate that may be 0.
+    correction = 1 - u.options["betas"][0] ** u.state["step"]
+    direction = first.div(correction).mul(u.options["lr"])
     if u.n.rect:
         factor = second.sqrt().add_(u.n.eps).reciprocal().mul(u.n.root_correction)
         direction = direction.mul(factor).mul(u.n.rect)

@@ -14,7 +14,8 @@ import numpy as np
 from oneflow.base import cluster
 from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.placement import Placement
-from oneflow.control_plane.message_channel import NO_TIMEOUT, Address, message_channel
+from oneflow.control_plane.message import Address
+from oneflow.control_plane.message_channel import NO_TIMEOUT, message_channel
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.sharding.collectives import collectives_of
 from oneflow.primitives.sharding.host_boxing import Chunks, Exchange

@@ -19,6 +19,7 @@ from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, NdSbp, Split
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.compiler.sharding import named_sharding, partition_of
 from oneflow.control_plane.collective_launch import launch_collective
+from oneflow.control_plane.message import Address
 from oneflow.control_plane.message_channel import message_channel
 from oneflow.primitives.shard_shapes import shard_shape
 from oneflow.primitives.sharding.partial_sums import all_reduce, sum_identity
@@ -105,9 +106,11 @@ def _launch_transfer(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
     description = f"transfer of {source!r} from {source.device} to {target.device}"
     if runs_on_numpy(target.device):
         source_ranks = _source_ranks(source, target, is_by_shard)
+        participants = tuple(sorted({*source_ranks, *source_ranks.values()}))
+        message_channel().await_room(participants)
 
         def run() -> tuple[Any, Any]:
-            return _send_messages(array, source_ranks, description), None
+            return _send_messages(array, source_ranks, (participants, description)), None
 
     else:
 
@@ -133,22 +136,21 @@ def _source_ranks(source: TensorSpec, target: TensorSpec, is_by_shard: bool) -> 
     return {rank: rank if rank in old else old[0] for rank in new}
 
 
-def _send_messages(array: Any, source_ranks: dict[int, int], description: str) -> Any:
+def _send_messages(array: Any, source_ranks: dict[int, int], address: Address) -> Any:
     """Send this process's shard to those who get it, and return the one that this process gets.
 
     Args:
         array: on its placement.
         source_ranks: see `_source_ranks`.
-        description: of the transfer; other processes take it for nothing else.
+        address: the participants, and a text that other processes take for no other transfer.
     """
     rank, channel = cluster.rank(), message_channel()
-    address = tuple(sorted({*source_ranks, *source_ranks.values()})), description
     # Who sends nothing may have no array.
     own = np.asarray(array.addressable_data(0)) if rank in source_ranks.values() else None
     for target_rank, source_rank in source_ranks.items():
         if source_rank == rank != target_rank:
             assert own is not None
-            channel.send(target_rank, address, own)
+            channel.send(target_rank, address, own, is_one_way=True)
     source_rank = source_ranks.get(rank)
     if source_rank is None or source_rank == rank:
         return own
