@@ -11,7 +11,7 @@ import oneflow as flow
 import oneflow.nn.functional as F
 from oneflow.runtime import checks
 from oneflow.runtime.eager import current
-from oneflow.tensor.call import _CHAIN_CACHE, _MISSED_ONCE
+from oneflow.tensor.call import _CHAIN_CACHE, _SEEN_ONCE
 from tests.frames import frames_of
 from tests.in_place import methods_without_overrides
 
@@ -156,7 +156,7 @@ def test_a_write_to_a_view_records_nothing_that_nobody_reads() -> None:
 
 
 def test_positions_that_a_loop_goes_through_once_keep_nothing() -> None:
-    _MISSED_ONCE.clear()  # a set that earlier tests have nearly filled empties itself within a loop
+    _SEEN_ONCE.clear()  # a set that earlier tests have nearly filled empties itself within a loop
     x = flow.zeros(1001)
     before = len(_CHAIN_CACHE)
     for position in range(1001):

@@ -23,8 +23,9 @@ def transforming(owner: HookOwner) -> Iterator[None]:
         yield
 
 
-def _ignore(owner: Any, gradient: Value) -> None:
+def _ignore(owner: Any, gradient: Value) -> bool:
     """Keep no gradient: nobody sees it."""
+    return False
 
 
 class ArgumentNode(AccumulateGrad):

@@ -39,9 +39,9 @@ class Gumbel(LocationScale):
     def transforms(self) -> list[Transform]:
         """The transforms that make draws of numbers of `base_dist`."""
         signs = -ones_like(self.scale)
-        logarithm = ExpTransform().inv
+        log = ExpTransform().inv
         moved = AffineTransform(self.loc, -self.scale)
-        return [logarithm, AffineTransform(0, signs), logarithm, moved]
+        return [log, AffineTransform(0, signs), log, moved]
 
     @property
     def mean(self) -> Tensor:

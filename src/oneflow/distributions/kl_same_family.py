@@ -64,7 +64,7 @@ def _normal(p: Normal, q: Normal) -> Tensor:
 
 @register_kl(HalfNormal, HalfNormal)
 def _half_normal(p: HalfNormal, q: HalfNormal) -> Tensor:
-    return _normal(p._symmetric, q._symmetric)
+    return _normal(p.base_dist, q.base_dist)
 
 
 @register_kl(Uniform, Uniform)

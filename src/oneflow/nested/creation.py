@@ -10,17 +10,17 @@ from typing import Any
 from oneflow.base.dtype import DType
 from oneflow.base.layout import Layout
 from oneflow.functional.creation.from_data import tensor as make_tensor
-from oneflow.nested.parts import Parts, RaggedSize
+from oneflow.nested.parts import NestedParts, RaggedSize
 from oneflow.nested.tensor import NestedTensor, join, nested
 from oneflow.tensor.tensor import Tensor
 
 
-def _parts_of(layout: Layout | None, values: Tensor, ragged_dim: int = 1) -> Parts:
+def _parts_of(layout: Layout | None, values: Tensor, ragged_dim: int = 1) -> NestedParts:
     if layout is Layout.jagged:
-        return Parts(values, (), layout, RaggedSize(), ragged_dim)
+        return NestedParts(values, (), layout, RaggedSize(), ragged_dim)
     if layout not in (None, Layout.strided):
         raise RuntimeError(f"`layout` of a nested tensor is strided or jagged, got {layout}")
-    return Parts(values, ())
+    return NestedParts(values, ())
 
 
 def _nested_of(components: Sequence[Tensor], layout: Layout | None) -> NestedTensor:
@@ -150,7 +150,7 @@ def nested_tensor_from_jagged(
     like = _parts_of(Layout.jagged, values, place)
     if place == 1 and (lengths is None or offsets is None):
         shapes = tuple((count, *values.shape[1:]) for count in counts)
-        return nested(Parts(values.reshape(-1), shapes, like.layout, like.ragged, place))
+        return nested(NestedParts(values.reshape(-1), shapes, like.layout, like.ragged, place))
     pairs = zip(starts, counts, strict=False)  # the last start is the end
     return join([values.narrow(place - 1, start, count) for start, count in pairs], like)
 
@@ -242,4 +242,4 @@ def masked_select(tensor: Tensor, mask: Tensor) -> NestedTensor:
     counts = full_mask.reshape(-1, math.prod(full_mask.shape[-1:])).sum(-1).tolist()
     shapes = tuple((count,) for count in counts)
     selected = tensor.masked_select(full_mask)
-    return nested(Parts(selected, shapes, Layout.jagged, RaggedSize(), 1))
+    return nested(NestedParts(selected, shapes, Layout.jagged, RaggedSize(), 1))

@@ -17,7 +17,7 @@ from oneflow.functional.creation.factory_functions import arange
 from oneflow.functional.linalg.matmul import matmul as matmul_dense
 from oneflow.functional.nn.softmax import default_dim
 from oneflow.functional.shape.concat import cat as cat_dense, stack
-from oneflow.nested.parts import Parts, RaggedSize
+from oneflow.nested.parts import NestedParts, RaggedSize
 from oneflow.nested.tensor import NestedTensor, join, nested
 from oneflow.tensor.tensor import Tensor
 
@@ -143,7 +143,9 @@ def _parts_for(name: str, value: Any, first: NestedTensor) -> Sequence[Any]:
     return [value[number if value.shape[0] > 1 else 0] for number in range(count)]
 
 
-def gathered(name: str, results: Sequence[Any], like: Parts, ragged_dim: int | None = None) -> Any:
+def gathered(
+    name: str, results: Sequence[Any], like: NestedParts, ragged_dim: int | None = None
+) -> Any:
     """Nested tensors of what a function gave for each component, in its tuples if it gave some.
 
     Args:
@@ -241,7 +243,7 @@ def _without_components(order: Sequence[int]) -> tuple[int, ...]:
     return tuple(dim - 1 for dim in dims[1:])
 
 
-def _moved(name: str, parts: Parts, arguments: dict[str, Any]) -> int:
+def _moved(name: str, parts: NestedParts, arguments: dict[str, Any]) -> int:
     """The dimension in which components differ after a change; 0 if the change removes it."""
     place, shape = parts.ragged_dim - 1, parts.shapes[0]
     if name in _INDEX_FUNCTIONS:
@@ -415,7 +417,7 @@ def reshape(function: Callable[..., Any], input: Any, *sizes: Any) -> NestedTens
     return nested(parts.changed(parts.values, shapes, place))
 
 
-def _as_view(shape: Sequence[int], sizes: Sequence[Any], parts: Parts) -> tuple[int, ...]:
+def _as_view(shape: Sequence[int], sizes: Sequence[Any], parts: NestedParts) -> tuple[int, ...]:
     """The shape of a component whose sizes are given, kept, or one of them computed."""
     length = shape[parts.ragged_dim - 1]
     lengths = [length if isinstance(size, RaggedSize) else int(size) for size in sizes]
@@ -456,7 +458,7 @@ def get_item(input: NestedTensor, index: Any) -> Any:
     return gathered("index", [part[rest] for part in selected], input._parts, place)
 
 
-def _indexed(parts: Parts, index: Sequence[Any]) -> int:
+def _indexed(parts: NestedParts, index: Sequence[Any]) -> int:
     """The dimension of parts of components in which they differ; 0 if a number has taken it."""
     if parts.layout is not Layout.jagged:
         return parts.ragged_dim

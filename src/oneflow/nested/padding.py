@@ -10,17 +10,17 @@ import numpy as np
 from oneflow.functional.creation.factory_functions import full
 from oneflow.functional.creation.from_data import from_numpy
 from oneflow.functional.index.gather import index_select
-from oneflow.nested.parts import Parts
+from oneflow.nested.parts import NestedParts
 from oneflow.nested.tensor import NestedTensor
 from oneflow.tensor.tensor import Tensor
 
 
-def largest(parts: Parts) -> tuple[int, ...]:
+def largest(parts: NestedParts) -> tuple[int, ...]:
     """The sizes that hold each component."""
     return tuple(max(lengths) for lengths in zip(*parts.shapes, strict=True))
 
 
-def places(parts: Parts, sizes: Sequence[int], row_dims: int) -> Tensor:
+def places(parts: NestedParts, sizes: Sequence[int], row_dims: int) -> Tensor:
     """The rows of a padded tensor that hold the components' rows.
 
     Args:
@@ -84,7 +84,7 @@ def to_padded_tensor(
     return filled.reshape(len(parts.shapes), *sizes)
 
 
-def unpadded(padded: Tensor, parts: Parts) -> Tensor:
+def unpadded(padded: Tensor, parts: NestedParts) -> Tensor:
     """The elements of components in a padded tensor, whose last dimension they fill."""
     where = places(parts, padded.shape[1:], 1)
     rows = padded.reshape(-1, padded.shape[-1])

@@ -61,7 +61,7 @@ def _check_jagged(shapes: tuple[Shape, ...], ragged_dim: int) -> None:
 
 
 @dataclass(frozen=True)
-class Parts:
+class NestedParts:
     """The parts of a nested tensor.
 
     Attributes:
@@ -93,7 +93,7 @@ class Parts:
 
     def changed(
         self, values: Tensor, shapes: tuple[Shape, ...], ragged_dim: int | None = None
-    ) -> Parts:
+    ) -> NestedParts:
         """The parts of components of other shapes, in the same layout.
 
         Args:

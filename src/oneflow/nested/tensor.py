@@ -21,7 +21,7 @@ from oneflow.base.shape import Size, wrap_dim
 from oneflow.differentiation.node_names import short_name
 from oneflow.functional.creation.from_data import tensor as make_tensor
 from oneflow.functional.shape.concat import cat
-from oneflow.nested.parts import Parts, RaggedSize
+from oneflow.nested.parts import NestedParts, RaggedSize
 from oneflow.primitives.strides import row_major
 from oneflow.tensor.composed import ComposedTensor
 from oneflow.tensor.tensor import Tensor
@@ -41,7 +41,7 @@ class NestedTensor(ComposedTensor):
     """
 
     __slots__ = ("_parts",)
-    _parts: Parts
+    _parts: NestedParts
     is_nested = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
 
     @property
@@ -202,7 +202,7 @@ class NestedTensor(ComposedTensor):
         return rebuild, described(self)
 
 
-def nested(parts: Parts) -> NestedTensor:
+def nested(parts: NestedParts) -> NestedTensor:
     """The tensor of its parts."""
     result = object.__new__(NestedTensor)
     result._parts = parts
@@ -234,10 +234,12 @@ def rebuild(
             f"components of shapes {shape_tuples} do not fit {values.shape} elements"
         )
     ragged = RaggedSize() if Layout[layout] is Layout.jagged else None
-    return nested(Parts(values, shape_tuples, Layout[layout], ragged, ragged_dim))
+    return nested(NestedParts(values, shape_tuples, Layout[layout], ragged, ragged_dim))
 
 
-def join(components: Sequence[Tensor], like: Parts, ragged_dim: int | None = None) -> NestedTensor:
+def join(
+    components: Sequence[Tensor], like: NestedParts, ragged_dim: int | None = None
+) -> NestedTensor:
     """A nested tensor of components in the layout of another.
 
     Args:

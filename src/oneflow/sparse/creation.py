@@ -16,7 +16,7 @@ from oneflow.functional.index.search import nonzero
 from oneflow.functional.shape.concat import cat
 from oneflow.sparse.invariants import check, check_size
 from oneflow.sparse.tensor import (
-    Parts,
+    SparseParts,
     SparseTensor,
     added_at,
     compressed,
@@ -119,7 +119,7 @@ def without_values(
             "`sparse_coo` takes any number, `sparse_csr` and `sparse_csc` take matrices"
         )
     values = zeros(0, *size[sparse_dim:], dtype=dtype, device=device)
-    return sparse(Parts(layout, index, values, Size(size), True))
+    return sparse(SparseParts(layout, index, values, Size(size), True))
 
 
 def _least_sizes(index: Tensor) -> list[int]:
@@ -196,7 +196,7 @@ def sparse_compressed_tensor(
             f"`compressed_indices` must have {count + 1} entries for size {tuple(size)}, got"
             f" {starts.shape[0]}"
         )
-    parts = Parts(layout, (starts, others), shared(values), Size(size), True)
+    parts = SparseParts(layout, (starts, others), shared(values), Size(size), True)
     if check_invariants:
         check(parts)
     result = sparse(parts)
@@ -320,7 +320,7 @@ def _compressed(x: Tensor, layout: Layout, sparse_dim: int | None) -> SparseTens
     ordered = of_coordinates(index, values, (*size, *values.shape[1:])).coalesce()
     rows, others = ordered._indices()
     starts = compressed(rows, size[0])
-    return sparse(Parts(layout, (starts, others), ordered._values(), matrix.shape, True))
+    return sparse(SparseParts(layout, (starts, others), ordered._values(), matrix.shape, True))
 
 
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> SparseTensor:

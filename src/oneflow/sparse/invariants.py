@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from oneflow.base.layout import Layout
-from oneflow.sparse.parts import INDEX_NAMES, Parts
+from oneflow.sparse.parts import INDEX_NAMES, SparseParts
 
 
-def check(parts: Parts, *, in_order: bool = True) -> None:
+def check(parts: SparseParts, *, in_order: bool = True) -> None:
     """Check that the positions of a tensor are what its layout says.
 
     Args:
@@ -61,7 +61,7 @@ def check_size(size: Sequence[int], sparse_dims: int, size_of_value: Sequence[in
         )
 
 
-def _places(parts: Parts, starts: np.ndarray, others: np.ndarray) -> np.ndarray:
+def _places(parts: SparseParts, starts: np.ndarray, others: np.ndarray) -> np.ndarray:
     """The rows and columns of compressed positions."""
     first, second = INDEX_NAMES[parts.layout]
     by_row = parts.layout is Layout.sparse_csr

@@ -17,7 +17,7 @@ INDEX_NAMES = {
 
 
 @dataclass(frozen=True)
-class Parts:
+class SparseParts:
     """The parts of a sparse tensor.
 
     Attributes:

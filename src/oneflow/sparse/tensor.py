@@ -23,7 +23,7 @@ from oneflow.functional.index.coordinates import unravel_index
 from oneflow.functional.index.search import searchsorted, unique
 from oneflow.functional.shape.concat import stack
 from oneflow.sparse.invariants import check
-from oneflow.sparse.parts import INDEX_NAMES as INDEX_NAMES, Parts as Parts
+from oneflow.sparse.parts import INDEX_NAMES as INDEX_NAMES, SparseParts as SparseParts
 from oneflow.tensor.composed import ComposedTensor
 from oneflow.tensor.tensor import Tensor
 
@@ -41,7 +41,7 @@ class SparseTensor(ComposedTensor):
     """
 
     __slots__ = ("_parts",)
-    _parts: Parts
+    _parts: SparseParts
 
     # --- what is known without reading values
 
@@ -266,7 +266,7 @@ class SparseTensor(ComposedTensor):
         values = other._parts.values.detach().to(self.device, self.dtype)
         return self._replace_parts(other.with_values(values)._parts)
 
-    def _replace_parts(self, parts: Parts) -> SparseTensor:
+    def _replace_parts(self, parts: SparseParts) -> SparseTensor:
         """Become a tensor of other parts, as writes in place do.
 
         Raises:
@@ -281,7 +281,7 @@ class SparseTensor(ComposedTensor):
         return self.requires_grad_() if requires_grad else self
 
 
-def sparse(parts: Parts) -> SparseTensor:
+def sparse(parts: SparseParts) -> SparseTensor:
     """The tensor of its parts."""
     if math.prod(parts.size) > _MOST_ELEMENTS:
         raise RuntimeError(
@@ -307,7 +307,7 @@ def rebuild(
     Raises:
         RuntimeError: positions do not fit, as in a file that is damaged.
     """
-    parts = Parts(Layout[layout], tuple(index), values, Size(size), coalesced)
+    parts = SparseParts(Layout[layout], tuple(index), values, Size(size), coalesced)
     check(parts, in_order=parts.layout is Layout.sparse_coo)
     return sparse(parts)
 
@@ -316,7 +316,7 @@ def of_coordinates(
     index: Tensor, values: Tensor, size: Sequence[int], coalesced: bool = False
 ) -> SparseTensor:
     """A result of coordinates and values."""
-    return sparse(Parts(Layout.sparse_coo, (index,), shared(values), Size(size), coalesced))
+    return sparse(SparseParts(Layout.sparse_coo, (index,), shared(values), Size(size), coalesced))
 
 
 def shared(values: Tensor) -> Tensor:
@@ -361,7 +361,7 @@ def flat_index(index: Tensor, size: Sequence[int]) -> Tensor:
     return flat
 
 
-def _distinct_positions(parts: Parts) -> tuple[Tensor, Tensor]:
+def _distinct_positions(parts: SparseParts) -> tuple[Tensor, Tensor]:
     """The positions of coordinates, each once and in order, and the place of each among them."""
     keys, inverse = unique(flat_index(parts.index[0], parts.size), return_inverse=True)
     sizes = parts.size[: parts.index[0].shape[0]]

@@ -81,7 +81,7 @@ _MAX_CACHE_SIZE = 1 << 14
 OPERATION_TABLES.append(_CHAIN_CACHE)
 # Hashes of the keys that were looked up in vain: a chain is kept when it is wanted again, since one
 # of many positions that a loop goes through once would only cost time.
-_MISSED_ONCE: set[int] = set()
+_SEEN_ONCE: set[int] = set()
 
 
 def call_view(primitive: Primitive, base: Tensor, *numbers: Any, **attributes: Any) -> Tensor:
@@ -159,11 +159,11 @@ def view_of_all(alias: Tensor, base: Tensor) -> Tensor:
 
 
 def _is_repeated(key_hash: int) -> bool:
-    if key_hash in _MISSED_ONCE:
+    if key_hash in _SEEN_ONCE:
         return True
-    if len(_MISSED_ONCE) >= _MAX_CACHE_SIZE:
-        _MISSED_ONCE.clear()
-    _MISSED_ONCE.add(key_hash)
+    if len(_SEEN_ONCE) >= _MAX_CACHE_SIZE:
+        _SEEN_ONCE.clear()
+    _SEEN_ONCE.add(key_hash)
     return False
 
 

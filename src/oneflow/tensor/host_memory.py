@@ -186,7 +186,7 @@ def is_same(array: np.ndarray, numbers: np.ndarray) -> bool:
     return not _compare_bytes(one.ctypes.data, other.ctypes.data, one.nbytes)
 
 
-def _changed(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+def _changed(before: Any, after: Any) -> Any:
     """Return where two arrays of one shape and dtype hold other bytes."""
     if before.dtype.kind == "c":
         return _changed(before.real, after.real) | _changed(before.imag, after.imag)

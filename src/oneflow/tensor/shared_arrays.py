@@ -38,16 +38,15 @@ def array_of(tensor: Handle) -> np.ndarray | None:
         array = storage.host and storage.host.current_part(storage, spec, chain)
         if array is None:
             storage.synchronize()
-            if storage.host is None and not _share(storage, spec.nbytes):
-                return None
-            array = storage.host.part(spec, chain)
+            host = storage.host or _share(storage, spec.nbytes)
+            array = host and host.part(spec, chain)
     if array is not None and READS.arrays is not None:
         READS.arrays.append(numbers_of(value))
     return array
 
 
-def _share(storage: Storage, used: int) -> bool:
-    """Let a storage be memory of the host; return whether it can be, and needs no large copy.
+def _share(storage: Storage, used: int) -> HostMemory | None:
+    """Let a storage be memory of the host; None if it cannot be, or needs a large copy.
 
     Args:
         storage: the storage.
@@ -55,6 +54,6 @@ def _share(storage: Storage, used: int) -> bool:
     """
     root = storage.value
     if root.spec.nbytes > max(_SMALL, 2 * used) or root.is_symbolic:
-        return False
+        return None
     storage.host = HostMemory.copied_from(root)
-    return True
+    return storage.host

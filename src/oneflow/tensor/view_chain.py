@@ -45,7 +45,7 @@ class ViewChain(tuple[ViewCall, ...]):
 
     operation: Any = None
     layout: StridedLayout | None = None
-    part: Part | None = None
+    part: StridedBox | None = None
     is_kept = False
     __eq__ = object.__eq__
     __ne__ = object.__ne__
@@ -56,7 +56,7 @@ class ViewChain(tuple[ViewCall, ...]):
 NO_VIEWS = ViewChain()
 
 
-class Part(NamedTuple):
+class StridedBox(NamedTuple):
     """The elements that boxes within boxes select.
 
     Attributes:
@@ -165,7 +165,7 @@ def _leading_boxes(chain: Chain) -> list[Box]:
     return boxes
 
 
-def _part_of(shape: tuple[int, ...], boxes: list[Box]) -> Part:
+def _part_of(shape: tuple[int, ...], boxes: list[Box]) -> StridedBox:
     """Return the last of nested `boxes` as a box in a root of that shape."""
     kept_dims = list(range(len(shape)))
     slices: dict[int, tuple[Any, int, int]] = {}
@@ -179,10 +179,10 @@ def _part_of(shape: tuple[int, ...], boxes: list[Box]) -> Part:
         ]
     starts, _, steps = zip(*slices.values(), strict=True)
     sizes = tuple([slices[dim][1] if dim in slices else size for dim, size in enumerate(shape)])
-    return Part(tuple(slices), starts, steps, sizes)
+    return StridedBox(tuple(slices), starts, steps, sizes)
 
 
-def _write_part(root: Value, part: Part, new: Value) -> Value:
+def _write_part(root: Value, part: StridedBox, new: Value) -> Value:
     """Return `root` with the elements of `new` in one part."""
     dims, starts, steps, sizes = part
     values = new if new.spec.shape == sizes else reshape(new, shape=sizes)

@@ -31,7 +31,8 @@ def _of_one_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         "Please ensure they have the same size.",
         stacklevel=4,
     )
-    return broadcast_tensors(input, target)
+    input, target = broadcast_tensors(input, target)
+    return input, target
 
 
 def _compare(primitive: Primitive, input: Tensor, target: Tensor, *rest: float) -> Tensor:

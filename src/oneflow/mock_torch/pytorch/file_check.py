@@ -17,12 +17,12 @@ class _Check(NamedTuple):
     Attributes:
         kind: the end of its name in annotations, such as ``-NOT``.
         text: what is searched.
-        count: how often, in order.
+        times: how often, in order.
     """
 
     kind: str
     text: str
-    count: int = 1
+    times: int = 1
 
 
 class FileCheck:
@@ -87,7 +87,7 @@ class FileCheck:
             self._add_annotations(source)
         if not self._checks:
             raise RuntimeError("No checks have been added to this instance of FileCheck")
-        _Search(text).run(self._checks)
+        _TextWalk(text).run(self._checks)
 
     def _add_annotations(self, source: str) -> None:
         for line in source.splitlines():
@@ -101,7 +101,7 @@ class FileCheck:
                 self._add(kind, string)
 
 
-class _Search:
+class _TextWalk:
     """A walk through a text.
 
     Attributes:
@@ -137,7 +137,7 @@ class _Search:
         self._exclude(excluded, self.end, len(self._text))
 
     def _search(self, check: _Check) -> None:
-        for index in range(check.count):
+        for index in range(check.times):
             before = self.end
             self.start, self.end = self._first(check, before)
             if index:

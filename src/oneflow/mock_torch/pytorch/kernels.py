@@ -350,11 +350,12 @@ def from_file(
         RuntimeError: the file is too short, and not shared.
     """
     kind = dtype or flow.get_default_dtype()
-    count = (size or 0) * kind.itemsize
+    length = size or 0
+    count = length * kind.itemsize
     if shared and count:
         with open(filename, "ab") as file:
             file.truncate(max(file.tell(), count))
-        values = flow.from_numpy(np.memmap(filename, kind.numpy, "r+", shape=(size,)))
+        values = flow.from_numpy(np.memmap(filename, kind.numpy, "r+", shape=(length,)))
         return values.to(**options) if options else values
     with open(filename, "rb") as file:
         content = bytearray(file.read(count))

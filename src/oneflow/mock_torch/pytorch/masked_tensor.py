@@ -226,7 +226,7 @@ class _Masked(autograd.Function):
         return data.masked_fill(~ctx.mask, 0), None
 
 
-class _Choice(autograd.Function):
+class _MaskedWhere(autograd.Function):
     """`where` of masked tensors."""
 
     @staticmethod
@@ -373,7 +373,7 @@ def _chosen(condition: Tensor, input: Any, other: Any) -> MaskedTensor:
     """
     if not (isinstance(input, MaskedTensor) and isinstance(other, MaskedTensor)):
         raise TypeError("`where` takes two masked tensors; `as_masked_tensor` makes one")
-    return _Choice.apply(condition, input, other)
+    return _MaskedWhere.apply(condition, input, other)
 
 
 def masked_tensor(data: Tensor, mask: Tensor, requires_grad: bool = False) -> MaskedTensor:

@@ -316,7 +316,8 @@ def _second_gradient(dx, grad_weight, grad_bias, dy, x, weight, eps, *, dims: tu
     """
 
     def first(dy, x, weight):
-        return _normalize_gradient(dy, x, *_moments(x, dims=dims), weight, eps, dims=dims)
+        mean, variance = _moments(x, dims=dims)
+        return _normalize_gradient(dy, x, mean, variance, weight, eps, dims=dims)
 
     weight = jnp.asarray(weight, lax_functions.wide(x).dtype)
     return jax.vjp(first, dy, x, weight)[1]((dx, grad_weight, grad_bias))

@@ -87,8 +87,9 @@ def places_of(shape: tuple[int, ...], dims: tuple[int, ...], grouped: bool) -> P
     if len(shape) <= first or 0 in shape or not (grouped or is_batch):
         return None
     samples, groups, *channels = shape[:first]
-    rows = _rows(shape[first:])
-    return Places(samples, groups, *(channels or (1,)), *rows, (0, 3) if is_batch else (2, 3))
+    rows, row = _rows(shape[first:])
+    dims_of_sums = (0, 3) if is_batch else (2, 3)
+    return Places(samples, groups, channels[0] if channels else 1, rows, row, dims_of_sums)
 
 
 def _rows(places: tuple[int, ...]) -> tuple[int, int]:

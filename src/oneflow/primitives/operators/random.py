@@ -62,8 +62,8 @@ def more_random_bits(
     shard: ShardIndex | None = None,
 ) -> tuple[jax.Array, ...]:
     """Words of attempt 0, 1, ... at each element, for methods that need an unknown number."""
-    is_open = shard is not None and shard.count is not None
-    numel = _u64(shard.count if is_open else _numel(shape, shard))
+    count = None if shard is None else shard.count
+    numel = _u64(_numel(shape, shard) if count is None else count)
     index = global_linear_index(shape, shard, _u64) + attempt.astype(_u64) * numel
     return philox((*_split64(index), *_split64(stream)), _split64(seed))
 

@@ -253,8 +253,8 @@ class Graph:
         return copied
 
     def __reduce__(self) -> Any:
-        def reference_to(member: Node) -> _Reference:
-            return _Reference(member.name)
+        def reference_to(member: Node) -> _NodeReference:
+            return _NodeReference(member.name)
 
         rows = [
             (
@@ -330,7 +330,7 @@ def _is_taken(name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class _Reference:
+class _NodeReference:
     """A node in an argument of a graph in a file."""
 
     name: str
@@ -342,7 +342,7 @@ def _rebuild_graph(rows: list[tuple[Any, ...]], tracer_cls: Any, tracer_extras: 
     nodes: dict[str, Node] = {}
 
     def found(member: Argument) -> Argument:
-        return nodes[member.name] if isinstance(member, _Reference) else member
+        return nodes[member.name] if isinstance(member, _NodeReference) else member
 
     for op, path, target, args, kwargs, name, kind, meta in rows:
         function = target if path is None else _at(path)
