@@ -160,6 +160,31 @@ def test_files_are_read(tmp_path):
         OURS.from_file(str(tmp_path / f"{OURS.__name__}.bin"), size=7)
 
 
+FILES = {
+    "a missing one": lambda lib, folder: lib.from_file(f"{folder}/none", size=3),
+    "a missing one of no size": lambda lib, folder: lib.from_file(f"{folder}/none").tolist(),
+    "in no folder": lambda lib, folder: lib.from_file(f"{folder}/no/ne", shared=True, size=3),
+    "a folder": lambda lib, folder: lib.from_file(str(folder), size=3),
+    "a shared folder": lambda lib, folder: lib.from_file(str(folder), shared=True, size=3),
+    "a negative size": lambda lib, folder: lib.from_file(__file__, size=-1),
+    "a missing storage": lambda lib, folder: lib.UntypedStorage.from_file(f"{folder}/x", False, 3),
+    "a short storage": lambda lib, folder: lib.UntypedStorage.from_file(
+        __file__, False, 10_000_000
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FILES)
+def test_files_that_cannot_be_opened(tmp_path, what):
+    def outcome(lib):
+        try:
+            return FILES[what](lib, tmp_path)
+        except Exception as error:
+            return type(error)
+
+    assert outcome(OURS) == outcome(torch)
+
+
 @pytest.mark.parametrize("name", ["eig", "lstsq", "matrix_rank", "solve", "symeig"])
 def test_removed_functions_name_their_successors(name):
     for lib in (OURS, torch):

@@ -47,6 +47,20 @@ def test_grad_of_leaves_that_ask_for_gradients(change: str):
     agree(case)
 
 
+@pytest.mark.parametrize("change", CHANGES)
+def test_post_hooks_run_whether_a_gradient_is_added_or_not(change: str):
+    def case(lib: Any) -> Any:
+        x = lib.tensor([1.0, 2.0], requires_grad=True)
+        seen = []
+        x.register_post_accumulate_grad_hook(lambda leaf: seen.append((leaf is x, leaf.grad)))
+        y = (x * 2).sum()
+        CHANGES[change](x)
+        y.backward()
+        return seen
+
+    agree(case)
+
+
 def test_gradients_of_a_frozen_leaf_meet_its_hooks():
     def case(lib: Any) -> Any:
         x = lib.tensor([1.0, 2.0], requires_grad=True)

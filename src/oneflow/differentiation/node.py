@@ -370,7 +370,7 @@ class AccumulateGrad(Node):
     materialize_grads = False
 
     def __init__(
-        self, owner: Any, spec: TensorSpec, accumulate_grad: Callable[[Any, Value], bool]
+        self, owner: Any, spec: TensorSpec, accumulate_grad: Callable[[Any, Value], None]
     ) -> None:
         super().__init__((), (spec,))
         self._owner = ref(owner)
@@ -381,7 +381,7 @@ class AccumulateGrad(Node):
         """Make gradients an error from now on: the leaf has changed places with another one."""
         self._accumulate_grad = _raise_swapped
 
-    def accumulates(self, spec: TensorSpec, accumulate_grad: Callable[[Any, Value], bool]) -> bool:
+    def accumulates(self, spec: TensorSpec, accumulate_grad: Callable[[Any, Value], None]) -> bool:
         """True if gradients of this spec are accumulated this way."""
         return self.out_specs[0] == spec and self._accumulate_grad is accumulate_grad
 
@@ -395,9 +395,9 @@ class AccumulateGrad(Node):
         owner = self._owner()
         if owner is None or grads[0] is None:
             return []
-        if self._accumulate_grad(owner, grads[0]):
-            for hook in list(self.post_hooks):
-                hook(owner)
+        self._accumulate_grad(owner, grads[0])
+        for hook in list(self.post_hooks):
+            hook(owner)
         return []
 
     def name(self) -> str:
@@ -410,7 +410,7 @@ class AccumulateGrad(Node):
 def leaf_node(
     owner: Any,
     spec: TensorSpec,
-    accumulate_grad: Callable[[Any, Value], bool],
+    accumulate_grad: Callable[[Any, Value], None],
     former: AccumulateGrad | None,
 ) -> AccumulateGrad:
     """The node of a tensor that begins to ask for gradients.

@@ -458,12 +458,10 @@ def _as_gradient(grad: Value, owner: Tensor) -> Value:
     )
 
 
-def accumulate_grad(owner: Tensor, grad: Value) -> bool:
-    """Add a gradient to the `grad` of a leaf; return False if it asks for none any more."""
-    requires_grad = unwrap(owner).node is not None
-    if requires_grad:
+def accumulate_grad(owner: Tensor, grad: Value) -> None:
+    """Add a gradient to the `grad` of a leaf, unless it asks for none any more."""
+    if unwrap(owner).node is not None:
         _accumulate(owner, grad if grad.spec.sbp is None else _as_gradient(grad, owner))
-    return requires_grad
 
 
 def _accumulate(owner: Tensor, grad: Value) -> None:

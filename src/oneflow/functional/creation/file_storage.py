@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+
+@contextlib.contextmanager
+def opening(filename: str | Path) -> Iterator[None]:
+    """Context in which a file that cannot be opened, or mapped, is PyTorch's error.
+
+    Raises:
+        RuntimeError: names the file and the system's reason.
+    """
+    try:
+        yield
+    except (OSError, OverflowError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise RuntimeError(f"unable to open file <{filename}>: {reason}") from error
 
 
 class FileStorage:

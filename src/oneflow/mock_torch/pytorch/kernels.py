@@ -9,6 +9,7 @@ import numpy as np
 
 import oneflow as flow
 from oneflow.distributions import Dirichlet
+from oneflow.functional.creation.file_storage import opening
 from oneflow.mock_torch.pytorch.aten_functions import ATEN_FUNCTIONS
 from oneflow.tensor.tensor import Tensor
 
@@ -347,21 +348,25 @@ def from_file(
         options: those of creation functions.
 
     Raises:
-        RuntimeError: the file is too short, and not shared.
+        RuntimeError: the file cannot be opened, or is too short, and not shared.
     """
     kind = dtype or flow.get_default_dtype()
     length = size or 0
     count = length * kind.itemsize
-    if shared and count:
-        with open(filename, "ab") as file:
-            file.truncate(max(file.tell(), count))
-        values = flow.from_numpy(np.memmap(filename, kind.numpy, "r+", shape=(length,)))
-        return values.to(**options) if options else values
-    with open(filename, "rb") as file:
-        content = bytearray(file.read(count))
-    if len(content) < count:
-        raise RuntimeError(f"`size`: {filename} holds {len(content)} bytes, {count} are needed")
-    values = flow.frombuffer(content, dtype=kind) if content else flow.empty(0, dtype=kind)
+    if not count:
+        values = flow.empty(0, dtype=kind)
+    elif shared:
+        with opening(filename):
+            with open(filename, "ab") as file:
+                file.truncate(max(file.tell(), count))
+            memory = np.memmap(filename, kind.numpy, "r+", shape=(length,))
+        values = flow.from_numpy(memory)
+    else:
+        with opening(filename), open(filename, "rb") as file:
+            content = bytearray(file.read(count))
+        if len(content) < count:
+            raise RuntimeError(f"`size`: {filename} holds {len(content)} bytes, {count} are needed")
+        values = flow.frombuffer(content, dtype=kind)
     return values.to(**options) if options else values
 
 
