@@ -24,9 +24,10 @@ from oneflow.tensor.host_numbers import number_of, value_on_host
 from oneflow.tensor.index_entries import select_leading
 from oneflow.tensor.operands import same_dtype
 from oneflow.tensor.reads import is_observed
+from oneflow.tensor.storage import MEMORY_LOCK
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.view_chain import ViewCall, ViewChain
-from oneflow.tensor.views import share, unwrap, write
+from oneflow.tensor.views import share, unwrap, write_over
 
 _new = Tensor.__new__
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -103,24 +104,24 @@ def write_element(tensor: Tensor, index: Any, source: Any) -> bool:
     Returns:
         Whether it was written; otherwise there is more to it, and it is to be recorded.
     """
-    family = tensor._family
-    if family is not None and family.storage.host is not None:
-        return False  # others may write to other elements meanwhile
-    old = tensor._value if family is None else unwrap(tensor)
-    spec = old.spec
-    if old.node is not None or spec.device is not CPU or is_observed():
+    spec, family = tensor._value.spec, tensor._family
+    if spec.device is not CPU or spec.nbytes > _MAX_WRITTEN_BYTES or is_observed():
         return False
-    if spec.nbytes > _MAX_WRITTEN_BYTES or not has_array(old):
-        return False
+    if family is not None and family.root_chain and family.storage.host is not None:
+        return False  # others may write to the memory of which this is a part
     entries = index if type(index) is tuple else (index,)
     view_call = select_leading(spec.shape, entries)
     if view_call is None or len(entries) != spec.ndim or not same_dtype(tensor, source):
         return False
     number = number_of(source, spec.dtype)
-    numbers = None if number is None else read_part(old, ())
-    if numbers is None or has_unknown_checks():  # behind one that has failed nothing is written
+    if number is None:
         return False
-    written = numbers.copy()
-    written[view_call[1]] = number
-    write(tensor, value_on_host(spec, written))
+    with MEMORY_LOCK:
+        old = tensor._value if family is None else unwrap(tensor)
+        numbers = read_part(old, ()) if old.node is None and has_array(old) else None
+        if numbers is None or has_unknown_checks():  # behind one that has failed nothing is written
+            return False
+        written = numbers.copy()
+        written[view_call[1]] = number
+        write_over(tensor, old, value_on_host(spec, written))
     return True

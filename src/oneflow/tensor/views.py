@@ -300,12 +300,20 @@ def write(tensor: T, new: Value, view_calls: ViewChain = NO_VIEWS) -> T:
     """
     if view_calls or tensor._family is not None:
         with MEMORY_LOCK:
-            return _write(tensor, new, view_calls)
-    return _write(tensor, new, view_calls)
+            return write_over(tensor, unwrap(tensor), new, view_calls)
+    return write_over(tensor, tensor._value, new, view_calls)
 
 
-def _write(tensor: T, new: Value, view_calls: ViewChain) -> T:
-    old, family = unwrap(tensor), tensor._family
+def write_over(tensor: T, old: Value, new: Value, view_calls: ViewChain = NO_VIEWS) -> T:
+    """Do what `write` does to a tensor that was just read, under `MEMORY_LOCK` if it shares memory.
+
+    Args:
+        tensor: the tensor to write to.
+        old: its content.
+        new: the new content, as of `write`.
+        view_calls: the views, as of `write`.
+    """
+    family = tensor._family
     check_writable(tensor, old)
     if view_calls and family is None:
         new, view_calls = scatter_back(old, view_calls, new), NO_VIEWS
