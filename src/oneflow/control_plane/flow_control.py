@@ -17,8 +17,6 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Hashable
-from io import BufferedReader
-from typing import cast
 
 WINDOW_BYTES = 64 << 20
 """Bytes of messages of one order that may wait at their receiver when another one is sent."""
@@ -102,10 +100,7 @@ class SendWindows:
 
         The coordinator finds processes that have ended, for which others wait.
         """
-        with (
-            contextlib.suppress(OSError),
-            cast(BufferedReader, connection.makefile("rb")) as stream,
-        ):
+        with contextlib.suppress(OSError), connection.makefile("rb") as stream:
             while len(content := stream.read(_RECEIPT.size)) == _RECEIPT.size:
                 number, size = _RECEIPT.unpack(content)
                 with self.changed:

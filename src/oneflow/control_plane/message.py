@@ -50,12 +50,12 @@ def read_message(stream: BufferedReader, source: int, header_bytes: int) -> Mess
     size = math.prod(shape) * dtype.itemsize
     content: np.ndarray | Exception
     try:
-        content = np.empty(shape, dtype)
+        content = array = np.empty(shape, dtype)
     except MemoryError as error:
         content = host_memory_error("message", error)
         is_complete = _skip(stream, size)
     else:
-        is_complete = _read_into(stream, bytes_of(content))
+        is_complete = _read_into(stream, bytes_of(array))
     if not is_complete:
         return None
     address, window = (tuple(ranks), tag), header.get("window")

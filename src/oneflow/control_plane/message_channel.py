@@ -252,7 +252,7 @@ class MessageChannel:
         try:
             return self.take(request, seconds)
         except BaseException:
-            self._withdraw(request)
+            self._cancel(request)
             raise
 
     def request(self, sources: tuple[int, ...], address: Address) -> Request:
@@ -301,7 +301,7 @@ class MessageChannel:
         """Return whether `take` would return at once."""
         return request.message is not None or not self._broken.isdisjoint(request.sources)
 
-    def _withdraw(self, request: Request) -> None:
+    def _cancel(self, request: Request) -> None:
         """Leave the message of a request that was given up to the next one."""
         with self._arrived:
             if (message := request.message) is None:

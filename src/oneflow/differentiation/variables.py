@@ -23,9 +23,8 @@ def transforming(owner: HookOwner) -> Iterator[None]:
         yield
 
 
-def _ignore(owner: Any, gradient: Value) -> bool:
+def _ignore(owner: Any, gradient: Value) -> None:
     """Keep no gradient: nobody sees it."""
-    return False
 
 
 class ArgumentNode(AccumulateGrad):

@@ -103,8 +103,9 @@ def _transfer(array: Any, source: int, destination: int, type: str) -> Any:
     """Return the array that the transfer delivers; meaningful at its destination only."""
     group_of_ranks(type)  # raises in processes that are not ranks
     ranks = (min(source, destination), max(source, destination))
-    indices = {"source": ranks.index(source), "destination": ranks.index(destination)}
-    return run_collective(transfer, device_group(ranks, type), [array], **indices)[0]
+    group, indices = device_group(ranks, type), (ranks.index(source), ranks.index(destination))
+    results = run_collective(transfer, group, [array], source=indices[0], destination=indices[1])
+    return results[0]
 
 
 def _check_other(name: str, rank: int) -> None:

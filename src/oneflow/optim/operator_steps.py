@@ -58,6 +58,7 @@ OPERATOR_STEPS: dict[Primitive, Callable[[Update], None]] = {}
 
 # States that begin with an option, which may be 0; all others are zeros.
 _FILLED_STATES = ("sum", "step_size")
+_maximum: Callable[..., Tensor] = maximum  # with `out`, which all functions take
 
 
 def _step_of(update: Primitive, *, is_linear: bool = False) -> Callable[[Any], Any]:
@@ -72,12 +73,12 @@ def _step_of(update: Primitive, *, is_linear: bool = False) -> Callable[[Any], A
 
 def _on_real_parts(step: Callable[[Update], None], u: Update) -> None:
     if u.p.is_complex():
-        parts = [
-            view_as_real(u.p),
-            view_as_real(u.g),
-            lambda name, of=u.of_state: view_as_real(of(name)),
-        ]
-        u = Update(*parts, *u[3:])
+        of_state = u.of_state
+        u = u._replace(
+            p=view_as_real(u.p),
+            g=view_as_real(u.g),
+            of_state=lambda name: view_as_real(of_state(name)),
+        )
     step(u)
 
 
@@ -161,7 +162,7 @@ def _adam(u: Update) -> None:
     first, second = _moments(u)
     if u.options["amsgrad"]:
         largest = u.of_state("max_exp_avg_sq")
-        second = maximum(largest, second, out=largest)
+        second = _maximum(largest, second, out=largest)
     divisor = second.sqrt().div(u.n.root_correction).add_(u.n.eps)
     u.p.addcdiv_(first, divisor, value=-u.n.step_size)
 
@@ -190,7 +191,7 @@ def _radam(u: Update) -> None:
 def _adamax(u: Update) -> None:
     first = u.of_state("exp_avg").lerp_(u.g, u.n.fresh1)
     largest = u.of_state("exp_inf")
-    maximum(largest.mul_(u.n.beta2), u.g.abs().add_(u.n.eps), out=largest)
+    _maximum(largest.mul_(u.n.beta2), u.g.abs().add_(u.n.eps), out=largest)
     u.p.addcdiv_(first, largest, value=-u.n.step_size)
 
 
