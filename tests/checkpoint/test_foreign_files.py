@@ -223,8 +223,6 @@ REFUSED = {
     r"torch\.(cuda\.)?(sparse\.)?\w+Tensor": "tensors of files before version 0.4",
     r"torch\.(per_\w+|q\w+|Q\w+Storage|_utils\._rebuild_qtensor)": "quantized tensors",
     r"torch\.(u?int[1-7]|bits\w+|float4_e2m1fn_x2)": "numbers of less than a byte",
-    r"torch\._utils\._rebuild_nested_tensor": "nested tensors",
-    r"torch\._utils\._rebuild_wrapper_subclass": "tensors that a class of the user's wraps",
     r"torch\.storage\.TypedStorage": "storages by themselves",
 }
 

@@ -233,7 +233,7 @@ def set_plain_attributes(tensor: Tensor, state: Any) -> None:
     is_of_class = isinstance(unwrap(tensor), ValueOfClass)
     for name in state:
         is_free = isinstance(name, str) and not (name.startswith("__") and name.endswith("__"))
-        is_taken = name in Tensor.__annotations__ or hasattr(type(tensor), name)
+        is_taken = is_free and (name in Tensor.__annotations__ or hasattr(type(tensor), name))
         if not is_free or (is_taken and not is_of_class):
             raise UnsafePickleError(
                 f"it sets {name!r} of a tensor, which is no attribute for data; {trust}"

@@ -41,7 +41,7 @@ from oneflow.tensor.call import wrap
 from oneflow.tensor.copied_memory import Pointer, is_exclusive
 from oneflow.tensor.host_inputs import read_next
 from oneflow.tensor.strides import share_elements
-from oneflow.tensor.tensor import Tensor, accumulate_grad, restore_gradient
+from oneflow.tensor.tensor import Tensor, add_gradient, restore_gradient
 from oneflow.tensor.views import unwrap, write
 
 
@@ -360,7 +360,7 @@ class Step:
             tensor = arguments[owner] if isinstance(owner, int) else owner
             old = tensor._grad
             with no_grad():
-                accumulate_grad(tensor, Value(tensor._value.spec, next(arrays)))
+                add_gradient(tensor, Value(tensor._value.spec, next(arrays)))
             new = tensor._grad
             if added is not None and new is not None and new is not old:
                 added.undo.append(partial(restore_gradient, ref(tensor), ref(new), old))

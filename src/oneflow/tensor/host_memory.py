@@ -8,6 +8,7 @@ its value become its value. A write by a tensor is computed at once, and copied 
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Callable
 from sys import getrefcount
 from typing import Any, Protocol
@@ -25,8 +26,6 @@ from oneflow.tensor.view_chain import Chain, is_conjugate, layout_within
 _LARGE = 1 << 16
 # Up to this, copying bytes to compare them is quicker than finding their address.
 _SMALL = 4096
-_compare_bytes: Callable[[int, int, int], int] = ctypes.pythonapi.memcmp
-_compare_bytes.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
 
 
 class MemoryOnHost(Protocol):
@@ -183,7 +182,15 @@ def is_same(array: np.ndarray, numbers: np.ndarray) -> bool:
     if array.nbytes < _SMALL:
         return array.tobytes() == numbers.tobytes()
     one, other = np.ascontiguousarray(array), np.ascontiguousarray(numbers)
-    return not _compare_bytes(one.ctypes.data, other.ctypes.data, one.nbytes)
+    return not _memcmp()(one.ctypes.data, other.ctypes.data, one.nbytes)
+
+
+@functools.cache
+def _memcmp() -> Callable[[int, int, int], int]:
+    """The function of C that compares bytes."""
+    compare: Any = ctypes.pythonapi.memcmp
+    compare.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
+    return compare
 
 
 def _changed(before: Any, after: Any) -> Any:

@@ -461,7 +461,12 @@ def _as_gradient(grad: Value, owner: Tensor) -> Value:
 def accumulate_grad(owner: Tensor, grad: Value) -> None:
     """Add a gradient to the `grad` of a leaf, unless it asks for none any more."""
     if unwrap(owner).node is not None:
-        _accumulate(owner, grad if grad.spec.sbp is None else _as_gradient(grad, owner))
+        add_gradient(owner, grad)
+
+
+def add_gradient(owner: Tensor, grad: Value) -> None:
+    """Add a gradient to the `grad` of a tensor, whether it asks for it or not."""
+    _accumulate(owner, grad if grad.spec.sbp is None else _as_gradient(grad, owner))
 
 
 def _accumulate(owner: Tensor, grad: Value) -> None:

@@ -177,8 +177,8 @@ def _backward_hooks(self: Tensor) -> OrderedDict[int, Callable[..., Any]] | None
         >>> import oneflow as flow
         >>> x = flow.ones(1, requires_grad=True)
         >>> handle = x.register_hook(print)
-        >>> x._backward_hooks
-        OrderedDict({0: <built-in function print>})
+        >>> dict(x._backward_hooks)
+        {0: <built-in function print>}
     """
     value = unwrap(self)
     hooks = None if value.node is None else value.node.hooks
