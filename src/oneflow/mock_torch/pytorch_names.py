@@ -89,7 +89,7 @@ _ONLY_HERE = {
     ),
     "torch.nn.functional": (
         "combined_margin_loss ctc_greedy_decoder deform_conv2d interpolate_like l2_normalize "
-        "quick_gelu sparse_softmax_cross_entropy square_relu"
+        "log_sigmoid quick_gelu sparse_softmax_cross_entropy square_relu"
     ),
     "torch": (
         "ComplexDoubleTensor ComplexFloatTensor batch_gather broadcast_like cast "
