@@ -140,24 +140,24 @@ def send_one_way(channel, tag, count):
 
 def test_who_sends_waits_for_what_was_not_taken(channel, window) -> None:
     *_, third, fourth = send_one_way(channel, 7, 4)
-    third.await_room(0.0)
+    third.await_space(0.0)
     with pytest.raises(TimeoutError):
-        fourth.await_room(0.05)
+        fourth.await_space(0.05)
     assert not fourth.is_over()
     channel.recv((0,), ((0, 1), 7), SECONDS)
-    fourth.await_room(SECONDS)
+    fourth.await_space(SECONDS)
     assert fourth.is_over()
 
 
 def test_each_tag_has_a_window_and_the_operations_of_a_group_have_one(channel, window) -> None:
     send_one_way(channel, 7, 4)
-    send_one_way(channel, 8, 1)[0].await_room(0.0)
-    channel.await_room((0, 1))
+    send_one_way(channel, 8, 1)[0].await_space(0.0)
+    channel.await_space((0, 1))
     for description in ("broadcast", "scatter"):
         send_one_way(channel, description, 2)
-    assert not channel.has_room((0, 1))
+    assert not channel.has_space((0, 1))
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        waiting = pool.submit(channel.await_room, (0, 1))
+        waiting = pool.submit(channel.await_space, (0, 1))
         with pytest.raises(concurrent.futures.TimeoutError):
             waiting.result(0.05)
         channel.recv((0,), ((0, 1), "scatter"), SECONDS)
@@ -168,7 +168,7 @@ def test_each_tag_has_a_window_and_the_operations_of_a_group_have_one(channel, w
 def test_what_was_asked_for_needs_no_room(channel, window) -> None:
     """Two processes may wait for each other's sending before they wait for what they asked for."""
     requests = [channel.request((0,), ((0, 1), 7)) for _ in range(6)]
-    send_one_way(channel, 7, 6)[-1].await_room(SECONDS)
+    send_one_way(channel, 7, 6)[-1].await_space(SECONDS)
     for request in requests:
         np.testing.assert_array_equal(channel.take(request, SECONDS)[1], ROWS)
     assert not channel._requests
@@ -193,9 +193,9 @@ def test_nobody_waits_for_a_receiver_that_takes_nothing_more(
     assert not last.is_over()
     if end == "its end":
         channel._end()
-        send_one_way(channel, 7, 5)[-1].await_room(SECONDS)
+        send_one_way(channel, 7, 5)[-1].await_space(SECONDS)
         return
     break_connections(monkeypatch, 0.0)
     send_one_way(channel, 7, 1)
     with pytest.raises(ConnectionError):
-        last.await_room(SECONDS)
+        last.await_space(SECONDS)

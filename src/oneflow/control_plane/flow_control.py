@@ -46,11 +46,11 @@ class SendWindow:
             self.sent += size
             return self.sent - size
 
-    def has_room(self, position: int | None = None) -> bool:
-        """Return whether `await_room` would return at once."""
+    def has_space(self, position: int | None = None) -> bool:
+        """Return whether `await_space` would return at once."""
         return (self.sent if position is None else position) - self.taken <= WINDOW_BYTES
 
-    def await_room(self, seconds: float, position: int | None = None) -> None:
+    def await_space(self, seconds: float, position: int | None = None) -> None:
         """Wait while more than `WINDOW_BYTES` have not been taken.
 
         Args:
@@ -63,7 +63,7 @@ class SendWindow:
         """
         deadline = time.monotonic() + seconds
         with self._link.changed:
-            while not self.has_room(position):
+            while not self.has_space(position):
                 if self._link.error is not None:
                     raise ConnectionError(str(self._link.error)) from self._link.error
                 left = deadline - time.monotonic()

@@ -63,14 +63,14 @@ class SendHandle:
         self.done.set()
 
     def is_over(self) -> bool:
-        """Return whether `done` is set, and `await_room` would return at once."""
-        has_room = self._window is None or self._window.has_room(self._position)
-        return has_room and self.done.is_set()
+        """Return whether `done` is set, and `await_space` would return at once."""
+        has_space = self._window is None or self._window.has_space(self._position)
+        return has_space and self.done.is_set()
 
-    def await_room(self, seconds: float) -> None:
+    def await_space(self, seconds: float) -> None:
         """Wait until the receiver has taken what was sent before, but for `WINDOW_BYTES`."""
         if self._window is not None:
-            self._window.await_room(seconds, self._position)
+            self._window.await_space(seconds, self._position)
 
 
 @dataclass(slots=True, eq=False)
@@ -228,17 +228,17 @@ class MessageChannel:
             header["window"] = window.number
         return sender.post(json.dumps(header).encode(), np.ascontiguousarray(array), window)
 
-    def await_room(self, ranks: tuple[int, ...]) -> None:
+    def await_space(self, ranks: tuple[int, ...]) -> None:
         """Wait until those who are in a group have taken what its operations sent them from here.
 
         All but `WINDOW_BYTES` of it.
         """
         for window in self._windows_of(ranks):
-            window.await_room(NO_TIMEOUT)
+            window.await_space(NO_TIMEOUT)
 
-    def has_room(self, ranks: tuple[int, ...]) -> bool:
-        """Return whether `await_room` would return at once."""
-        return all(window.has_room() for window in self._windows_of(ranks))
+    def has_space(self, ranks: tuple[int, ...]) -> bool:
+        """Return whether `await_space` would return at once."""
+        return all(window.has_space() for window in self._windows_of(ranks))
 
     def _windows_of(self, ranks: tuple[int, ...]) -> list[SendWindow]:
         senders = [self._senders[rank] for rank in ranks if rank in self._senders]

@@ -118,7 +118,7 @@ def run_collective(
         run = _compiled(function, group, arrays, attributes)
         return launch_collective(group.ranks, group.type, description, run)
     if len(group.ranks) > 1 and not is_async:
-        message_channel().await_room(group.ranks)
+        message_channel().await_space(group.ranks)
     exchange = _by_messages(function, group, arrays, attributes, description)
     return launch_collective(group.ranks, group.type, description, exchange, "messages")
 

@@ -278,7 +278,7 @@ def _await_send(handle: SendHandle, dst: int, timeout: datetime.timedelta | None
     if handle.error is not None:
         raise RuntimeError(f"the message to rank {dst} could not be sent: {handle.error}")
     try:
-        handle.await_room(seconds)
+        handle.await_space(seconds)
     except TimeoutError:
         raise RuntimeError(
             f"rank {dst} has not received earlier messages for {seconds:g} s"

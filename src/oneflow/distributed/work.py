@@ -97,10 +97,10 @@ def work_of(
     def finish(timeout: datetime.timedelta | None) -> None:
         jax.block_until_ready(arrays)
         if by_messages:
-            message_channel().await_room(ranks)
+            message_channel().await_space(ranks)
 
     def is_ready() -> bool:
-        has_room = not by_messages or message_channel().has_room(ranks)
-        return has_room and all(array.is_ready() for array in arrays)
+        has_space = not by_messages or message_channel().has_space(ranks)
+        return has_space and all(array.is_ready() for array in arrays)
 
     return Work(finish, is_ready, tensors)

@@ -107,7 +107,7 @@ def _launch_transfer(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
     if runs_on_numpy(target.device):
         source_ranks = _source_ranks(source, target, is_by_shard)
         participants = tuple(sorted({*source_ranks, *source_ranks.values()}))
-        message_channel().await_room(participants)
+        message_channel().await_space(participants)
 
         def run() -> tuple[Any, Any]:
             return _send_messages(array, source_ranks, (participants, description)), None

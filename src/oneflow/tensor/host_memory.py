@@ -182,12 +182,12 @@ def is_same(array: np.ndarray, numbers: np.ndarray) -> bool:
     if array.nbytes < _SMALL:
         return array.tobytes() == numbers.tobytes()
     one, other = np.ascontiguousarray(array), np.ascontiguousarray(numbers)
-    return not _memcmp()(one.ctypes.data, other.ctypes.data, one.nbytes)
+    return not _bytes_differ()(one.ctypes.data, other.ctypes.data, one.nbytes)
 
 
 @functools.cache
-def _memcmp() -> Callable[[int, int, int], int]:
-    """The function of C that compares bytes."""
+def _bytes_differ() -> Callable[[int, int, int], int]:
+    """The function of C that compares bytes; it returns 0 for equal ones."""
     compare: Any = ctypes.pythonapi.memcmp
     compare.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
     return compare

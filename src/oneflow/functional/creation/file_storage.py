@@ -11,7 +11,7 @@ import numpy as np
 
 
 @contextlib.contextmanager
-def opening(filename: str | Path) -> Iterator[None]:
+def file_errors(filename: str | Path) -> Iterator[None]:
     """Context in which a file that cannot be opened, or mapped, is PyTorch's error.
 
     Raises:

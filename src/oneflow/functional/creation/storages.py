@@ -15,7 +15,7 @@ from oneflow.base.dtype import DType, get_default_dtype
 from oneflow.base.placement import parse_device
 from oneflow.base.program_name import program_name
 from oneflow.functional.creation.factory_functions import zeros
-from oneflow.functional.creation.file_storage import FileStorage, opening
+from oneflow.functional.creation.file_storage import FileStorage, file_errors
 from oneflow.runtime.eager import read_array
 from oneflow.runtime.memory import address_of
 from oneflow.tensor.call import wrap
@@ -216,7 +216,7 @@ class UntypedStorage(_Memory):
             RuntimeError: the file cannot be read, or is shorter.
         """
         shape = (nbytes,) if nbytes else None
-        with opening(filename):
+        with file_errors(filename):
             return FileStorage(np.memmap(filename, np.uint8, "r", shape=shape))
 
     def clone(self) -> Self:

@@ -9,7 +9,7 @@ import numpy as np
 
 import oneflow as flow
 from oneflow.distributions import Dirichlet
-from oneflow.functional.creation.file_storage import opening
+from oneflow.functional.creation.file_storage import file_errors
 from oneflow.mock_torch.pytorch.aten_functions import ATEN_FUNCTIONS
 from oneflow.tensor.tensor import Tensor
 
@@ -356,13 +356,13 @@ def from_file(
     if not count:
         values = flow.empty(0, dtype=kind)
     elif shared:
-        with opening(filename):
+        with file_errors(filename):
             with open(filename, "ab") as file:
                 file.truncate(max(file.tell(), count))
             memory = np.memmap(filename, kind.numpy, "r+", shape=(length,))
         values = flow.from_numpy(memory)
     else:
-        with opening(filename), open(filename, "rb") as file:
+        with file_errors(filename), open(filename, "rb") as file:
             content = bytearray(file.read(count))
         if len(content) < count:
             raise RuntimeError(f"`size`: {filename} holds {len(content)} bytes, {count} are needed")
