@@ -145,7 +145,35 @@ def _transforms_that_are_none(torch: Any, folder: Path) -> Any:
         torch.distributions.TransformedDistribution(base, lambda x: x)
 
 
+def _functions_of_layers(torch: Any, folder: Path) -> Any:
+    from torch._C import _VariableFunctions as functions
+
+    x = torch.tensor([3.0, -4.0])
+    return torch._VF.relu(x), functions.neg(x), getattr(torch._VF, "no_function", None)
+
+
+def _results_that_are_written(torch: Any, folder: Path) -> Any:
+    x, kinds = torch.tensor([[4.0, 1.0], [2.0, 3.0]]), []
+    for function in (torch.slogdet, torch.linalg.slogdet, torch.linalg.eigh, torch.sort):
+        result = function(x)
+        written = function(x, out=tuple(result))
+        kinds += [type(result).__name__, type(written).__name__]
+        assert all(one is other for one, other in zip(written, result, strict=True))
+    return kinds
+
+
+def _overloads_without_out(torch: Any, folder: Path) -> Any:
+    add, x, out = torch.ops.aten.add, torch.tensor(2.0), torch.tensor(0.0)
+    with pytest.raises(RuntimeError, match="Unknown keyword argument 'out'"):
+        add.Tensor(x, x, out=out)
+    add.out(x, x, out=out)
+    return out, add.__module__ == add.op.__module__
+
+
 PROGRAMS = (
+    _functions_of_layers,
+    _results_that_are_written,
+    _overloads_without_out,
     _from_mask,
     _from_padded,
     _empty_nested,

@@ -781,7 +781,7 @@ from oneflow.functional.linalg.inverse import (
     inv as inverse,
     logdet as logdet,
     matrix_power as matrix_power,
-    slogdet as slogdet,
+    slogdet_ as slogdet,
 )
 from oneflow.functional.linalg.lapack import (
     geqrf as geqrf,

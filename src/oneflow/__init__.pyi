@@ -75,7 +75,7 @@ from oneflow.functional.elementwise.comparison import allclose as allclose, equa
 from oneflow.functional.elementwise.complex import is_conj as is_conj, is_neg as is_neg
 from oneflow.functional.global_tensors.trees import to_global as to_global, to_local as to_local
 from oneflow.functional.linalg.decompositions import qr_ as qr, svd_ as svd
-from oneflow.functional.linalg.inverse import slogdet as slogdet
+from oneflow.functional.linalg.inverse import slogdet_ as slogdet
 from oneflow.functional.reduce.histogram import histogram as histogram, histogramdd as histogramdd
 from oneflow.functional.shape.properties import is_complex as is_complex, is_floating_point as is_floating_point, is_nonzero as is_nonzero, is_signed as is_signed, is_tensor as is_tensor, numel as numel
 from oneflow.functional.shape.stack import atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, broadcast_shapes as broadcast_shapes

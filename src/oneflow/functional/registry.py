@@ -438,7 +438,9 @@ def put_out(
     if isinstance(out, tuple | list):
         for target, value in zip(out, result, strict=True):
             put_out(target, value, name, is_creation=is_creation, is_one_of_many=True)
-        return type(result)(*out) if hasattr(result, "_fields") else out
+        if not hasattr(result, "_fields"):
+            return out
+        return getattr(type(result), "type_of_written", type(result))(*out)
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if not isinstance(result, Tensor):

@@ -51,6 +51,8 @@ median = NamedTuple("median", [("values", Tensor), ("indices", Tensor)])
 min = NamedTuple("min", [("values", Tensor), ("indices", Tensor)])
 mode = NamedTuple("mode", [("values", Tensor), ("indices", Tensor)])
 nanmedian = NamedTuple("nanmedian", [("values", Tensor), ("indices", Tensor)])
+qr = NamedTuple("qr", [("Q", Tensor), ("R", Tensor)])
+slogdet = NamedTuple("slogdet", [("sign", Tensor), ("logabsdet", Tensor)])
 sort = NamedTuple("sort", [("values", Tensor), ("indices", Tensor)])
 svd = NamedTuple("svd", [("U", Tensor), ("S", Tensor), ("V", Tensor)])
 topk = NamedTuple("topk", [("values", Tensor), ("indices", Tensor)])
@@ -116,11 +118,17 @@ _CALLS = (
     "min(flow.tensor([3.0, 1.0, 2.0]), 0)",
     "mode(flow.tensor([3.0, 1.0, 2.0]))",
     "nanmedian(flow.tensor([3.0, 1.0, 2.0]), 0)",
+    "qr(flow.eye(2))",
+    "slogdet(flow.eye(2))",
     "sort(flow.tensor([3.0, 1.0, 2.0]))",
     "svd(flow.eye(2))",
     "topk(flow.tensor([3.0, 1.0, 2.0]), 2)",
     "triangular_solve(flow.ones(2, 1), flow.eye(2))",
 )
+
+
+# The functions whose results are written to no tensors.
+_WITHOUT_OUT = frozenset({"histogramdd"})
 
 
 def _docstring(kind: Any, operator: str, call: str) -> str:
@@ -134,6 +142,15 @@ def _docstring(kind: Any, operator: str, call: str) -> str:
     )
 
 
+def _type_of_written(kind: Any, operator: str, call: str) -> Any:
+    """The class of results that a function has written to tensors of its caller."""
+    into = f"{call.removesuffix(')')}, out=tuple(flow.{call}))"
+    name = f"{kind.__name__}_out"
+    written = type(name, (kind,), {"__slots__": (), "__module__": __name__})
+    written.__doc__ = _docstring(written, operator, into).replace("of `", "written by `", 1)
+    return written
+
+
 for _call in _CALLS:
     _operator = _call.partition("(")[0]
     _kind = globals()[_operator.replace(".", "_")]
@@ -144,3 +161,6 @@ for _call in _CALLS:
     # The counts that C's structures of named fields have.
     _kind.n_fields = _kind.n_sequence_fields = len(_kind._fields)
     _kind.n_unnamed_fields = 0
+    if _operator not in _WITHOUT_OUT:
+        _kind.type_of_written = _type_of_written(_kind, _operator, _call)
+        globals()[_kind.type_of_written.__name__] = _kind.type_of_written

@@ -131,6 +131,11 @@ _ROWS = (
         "_nested_from_padded _nested_from_padded_and_nested_example _nested_tensor_from_mask "
         "_nested_tensor_from_mask_left_aligned",
     ),
+    (
+        "torch",
+        "oneflow.mock_torch.pytorch.native_attention",
+        "_native_multi_head_attention _transform_bias_rescale_qkv",
+    ),
     ("torch._C", "oneflow.mock_torch.pytorch.file_check", "FileCheck"),
     ("torch.profiler.itt", "oneflow.mock_torch.pytorch.cuda.nvtx", "mark range"),
     ("torch.profiler.itt", "oneflow.profiler", "range_pop range_push"),

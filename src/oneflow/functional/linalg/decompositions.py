@@ -107,7 +107,7 @@ def qr(input: Tensor, mode: str = "reduced") -> return_types.linalg_qr:
 
 
 @function()
-def qr_(input: Tensor, some: bool = True) -> return_types.linalg_qr:
+def qr_(input: Tensor, some: bool = True) -> return_types.qr:
     """`linalg.qr`, reduced or, unless `some`, complete.
 
     Example:
@@ -115,7 +115,7 @@ def qr_(input: Tensor, some: bool = True) -> return_types.linalg_qr:
         >>> flow.qr(flow.tensor([[3.0], [4.0]]), some=False).R.shape
         oneflow.Size([2, 1])
     """
-    return qr(input, "reduced" if some else "complete")
+    return return_types.qr(*qr(input, "reduced" if some else "complete"))
 
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)

@@ -93,7 +93,7 @@ def det(input: Tensor) -> Tensor:
     return call(matrices.det, input)
 
 
-@function(namespace="linalg", keyword_aliases=_A, also=("slogdet",))
+@function(method=False, namespace="linalg", keyword_aliases=_A)
 def slogdet(input: Tensor) -> return_types.linalg_slogdet:
     """Sign of the determinant and logarithm of its size, which may be too large for a number.
 
@@ -110,6 +110,18 @@ def slogdet(input: Tensor) -> return_types.linalg_slogdet:
     """
     require_matrices("linalg.slogdet", input, square=True)
     return return_types.linalg_slogdet(*call(matrices.slogdet, input))
+
+
+@function(keyword_aliases=_A)
+def slogdet_(input: Tensor) -> return_types.slogdet:
+    """`linalg.slogdet`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.slogdet(flow.eye(2)).logabsdet
+        tensor(0., dtype=oneflow.float32)
+    """
+    return return_types.slogdet(*slogdet(input))
 
 
 @function(keyword_aliases=_A)

@@ -64,10 +64,23 @@ class OpOverload:
         self.kernel = overloadpacket.kernel
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Call the operator; modes and classes of arguments that compute it are asked."""
+        """Call the operator; modes and classes of arguments that compute it are asked.
+
+        Raises:
+            RuntimeError: `out` is given to an overload that returns a new tensor.
+        """
+        if "out" in kwargs:
+            self._require_out()
         if is_asked(args, kwargs):
             return CALL_OVERLOAD.value(self, args, kwargs)
         return self.kernel(*args, **kwargs)
+
+    def _require_out(self) -> None:
+        if schema_of(self.overloadpacket.__name__, self._overloadname) is not None:
+            raise RuntimeError(
+                f"Unknown keyword argument 'out' for operator '{self.name()}', which returns a new"
+                " tensor; the overload `out` writes to one"
+            )
 
     @property
     def base_name(self) -> str:
@@ -139,6 +152,11 @@ class OpOverloadPacket:
         if "self" in kwargs and not args:
             args = (kwargs.pop("self"),)
         return self._function(*args, **kwargs)
+
+    @property
+    def op(self) -> Callable[..., Any]:
+        """The function that computes the operator, and asks no modes or classes of arguments."""
+        return self.kernel
 
     def overload(self, name: str) -> OpOverload:
         """Return the overload of a name."""

@@ -1,6 +1,7 @@
 """Names of PyTorch's C++ module that libraries use."""
 
 from oneflow.autograd import is_grad_enabled
+from oneflow.mock_torch.pytorch import _VF as _VariableFunctions
 from oneflow.mock_torch.pytorch._C.names import (
     DispatchKey,
     DispatchKeySet,
