@@ -71,6 +71,8 @@ class Agent:
         self._flushed = threading.Event()
         self._messages: list[dict[str, Any]] = []
         self._barriers: dict[tuple[str, int], threading.Event] = {}
+        # Those in which a thread waits for which the program waits.
+        self._program_waits: set[tuple[str, int]] = set()
         self._channel = self._join(address, job, time.monotonic() + timeout)
 
     def _join(self, address: tuple[str, int], job: Job, deadline: float) -> Channel:
@@ -181,27 +183,37 @@ class Agent:
         if "shutdown" in message:
             self._shutdown.set()
 
-    def barrier(self, ranks: tuple[int, ...]) -> None:
-        """Wait until all of these ranks have reached the collective operation recorded last.
+    def barrier(self, ranks: tuple[int, ...], number: int, in_background: bool = False) -> None:
+        """Wait until all of these ranks have reached a collective operation that is recorded.
 
         Communication libraries give up after some seconds when the processes that they connect do
         not arrive together.
+
+        Args:
+            ranks: the group.
+            number: of the operation, see `record_collective`.
+            in_background: the program goes on meanwhile, so that it may yet do what others need.
         """
-        group = ",".join(map(str, ranks))
-        progress = progress_by_group()
-        key = group, progress[group][0]
+        key = ",".join(map(str, ranks)), number
         # There is one already if the wait was interrupted; the others may have come since.
         event = self._barriers.setdefault(key, threading.Event())
-        with contextlib.suppress(OSError):
-            self._channel.send(progress=progress, barrier=key)
-        event.wait()
+        if not in_background:
+            self._program_waits.add(key)
+        try:
+            with contextlib.suppress(OSError):
+                self._channel.send(progress=progress_by_group(), barrier=key)
+            event.wait()
+        finally:
+            self._program_waits.discard(key)
         del self._barriers[key]
 
     def _is_in_runtime(self) -> bool:
         """Return whether the main thread waits for XLA or other processes, not in the script."""
-        if self._barriers:
+        if self._program_waits:
             return True
         frame = sys._current_frames().get(threading.main_thread().ident or 0)
+        while frame is not None and frame.f_code.co_filename == threading.__file__:
+            frame = frame.f_back  # who waits there?
         return frame is not None and frame.f_code.co_filename.startswith(_RUNTIME)
 
     def _finish(self) -> None:

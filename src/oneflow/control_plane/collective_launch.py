@@ -19,6 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
+from oneflow.control_plane.background_exchanges import (
+    BackgroundExchange,
+    await_exchanges,
+    start_exchange,
+)
 from oneflow.control_plane.flight_recorder import forget_collective, record_collective
 
 if TYPE_CHECKING:
@@ -65,13 +70,14 @@ def launch_collective(
         The arrays that `run` returns.
     """
     global _end
+    await_exchanges(ranks)
     with _launch_lock:
         if type == "cpu" and _end is not None:
             jax.block_until_ready(_end)
             _end = None
-        record_collective(ranks, description)
+        number = record_collective(ranks, description)
         try:
-            _await_others(ranks, type, (group, description))
+            _await_others(ranks, type, (group, description), number)
         except BaseException:
             forget_collective(ranks)
             raise
@@ -88,22 +94,54 @@ def launch_collective(
         return arrays
 
 
-def _await_others(ranks: tuple[int, ...], type: str, program: Hashable) -> None:
+def launch_exchange(
+    ranks: tuple[int, ...], type: str, description: str, run: Callable[[], Any]
+) -> BackgroundExchange:
+    """Start an exchange by messages, for which nobody waits yet.
+
+    The operation is recorded now; processes wait for each other in the background.
+
+    Args:
+        ranks: the participating processes in ascending order.
+        type: the type of their devices.
+        description: see `launch_collective`.
+        run: exchanges, and returns the arrays of this process.
+    """
+    with _launch_lock:
+        number = record_collective(ranks, description)
+        is_first = _note_program(ranks, type, ("messages", description))
+
+        def wait_and_run() -> Any:
+            if is_first and _agent is not None and len(ranks) > 1:
+                _agent.barrier(ranks, number, in_background=True)
+            return run()
+
+        return start_exchange(ranks, wait_and_run)
+
+
+def _await_others(ranks: tuple[int, ...], type: str, program: Hashable, number: int) -> None:
     """Wait, before a program's first run, until all of its ranks are about to run the same one.
 
     Otherwise the coordinator ends the job, and says how they differ. Nothing has been sent then:
     Gloo aborts a process when a message is longer than expected, and takes a shorter one, or one of
     another program, for what is expected.
     """
+    if program not in _run_before[ranks, type]:
+        if _agent is not None and len(ranks) > 1:
+            _agent.barrier(ranks, number)
+        _note_program(ranks, type, program)
+
+
+def _note_program(ranks: tuple[int, ...], type: str, program: Hashable) -> bool:
+    """Note that all ranks run a program; return whether it is the first time."""
     programs = _run_before[ranks, type]
     if program in programs:
-        return
-    if _agent is not None and len(ranks) > 1:
-        _agent.barrier(ranks)
+        return False
     # All ranks run the same programs, so all start again together.
     if len(programs) >= _MAX_PROGRAMS:
         programs.clear()
     programs.add(program)
+    return True
 
 
 @contextlib.contextmanager

@@ -50,8 +50,8 @@ class Progress:
 _progress: dict[tuple[int, ...], Progress] = {}
 
 
-def record_collective(group: tuple[int, ...], description: str) -> None:
-    """Record that this process is about to start a collective operation.
+def record_collective(group: tuple[int, ...], description: str) -> int:
+    """Record that this process is about to start a collective operation; return its number.
 
     Args:
         group: the participating ranks in ascending order.
@@ -62,6 +62,7 @@ def record_collective(group: tuple[int, ...], description: str) -> None:
     if progress is None:
         progress = _progress[group] = Progress()
     progress.add(description)
+    return progress.count
 
 
 def forget_collective(group: tuple[int, ...]) -> None:

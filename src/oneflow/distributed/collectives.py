@@ -17,7 +17,7 @@ from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.distributed import collective_functions as functions
 from oneflow.distributed.buckets import make_buckets, run_on_buckets, values_of
-from oneflow.distributed.device_group import run_on_values
+from oneflow.distributed.device_group import run_on_values, start_on_values
 from oneflow.distributed.groups import (
     ProcessGroup,
     group_index,
@@ -403,10 +403,9 @@ def barrier(
         return None
     token = value_from_numpy(np.zeros(1, np.int32))
     ranks = group_ranks(group)
-    work = work_of(run_on_values(functions.barrier, [token], ranks, is_async=async_op))
     if async_op:
-        return work
-    work.wait()
+        return work_of(*start_on_values(functions.barrier, [token], ranks, [token.spec]))
+    work_of(run_on_values(functions.barrier, [token], ranks)).wait()
     return None
 
 
@@ -433,11 +432,15 @@ def _run_into(
     """
     for tensor in tensors:
         check_tensor(tensor)
-    ranks = group_ranks(group)
-    results = run_on_values(function, values_of(tensors), ranks, is_async=async_op, **attributes)
+    values, ranks, exchange = values_of(tensors), group_ranks(group), None
+    if async_op:
+        specs = [unwrap(target).spec for target in targets]
+        results, exchange = start_on_values(function, values, ranks, specs, **attributes)
+    else:
+        results = run_on_values(function, values, ranks, **attributes)
     for target, result in zip(targets, results, strict=bool(targets)):
         _write(target, result)
-    return work_of(results, targets, ranks) if async_op else None
+    return work_of(results, exchange, targets) if async_op else None
 
 
 def _reduction(op: Any, tensor: Tensor) -> dict[str, ReduceOp]:

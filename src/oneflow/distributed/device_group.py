@@ -21,9 +21,10 @@ from oneflow.base import cluster
 from oneflow.base.device import Device
 from oneflow.base.dtype import from_numpy_dtype
 from oneflow.base.no_interrupt import run_without_interrupt
-from oneflow.base.spec import spec_of
+from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.base.x64 import in_x64
-from oneflow.control_plane.collective_launch import launch_collective
+from oneflow.control_plane.background_exchanges import BackgroundExchange
+from oneflow.control_plane.collective_launch import launch_collective, launch_exchange
 from oneflow.control_plane.message_channel import message_channel
 from oneflow.distributed.compiled_transport import RANKS_AXIS, CompiledTransport
 from oneflow.distributed.message_transport import MessageTransport
@@ -31,6 +32,7 @@ from oneflow.program.value import Value
 from oneflow.runtime.cold import is_exclusive, runs_on_numpy
 from oneflow.runtime.collective_program import collective_program
 from oneflow.runtime.eager import is_capturing, read_array
+from oneflow.runtime.lazy_array import DeferredArray
 from oneflow.runtime.memory import wrap_on
 
 
@@ -94,12 +96,7 @@ def group_of_ranks(type: str, ranks: tuple[int, ...] | None = None) -> DeviceGro
 
 
 def run_collective(
-    function: Callable[..., Any],
-    group: DeviceGroup,
-    arrays: Sequence[Any],
-    *,
-    is_async: bool = False,
-    **attributes: Any,
+    function: Callable[..., Any], group: DeviceGroup, arrays: Sequence[Any], **attributes: Any
 ) -> list[Any]:
     """Run a collective operation; all processes of the group must call this.
 
@@ -107,7 +104,6 @@ def run_collective(
         function: one of `collective_functions`, the same on all processes.
         group: the participating processes.
         arrays: the operands of this process, of the same shapes on all.
-        is_async: who called does not wait for processes that are slow to take what was sent before.
         attributes: further arguments of `function`.
 
     Returns:
@@ -117,10 +113,12 @@ def run_collective(
     if not runs_on_numpy(Device(group.type)):
         run = _compiled(function, group, arrays, attributes)
         return launch_collective(group.ranks, group.type, description, run)
-    if len(group.ranks) > 1 and not is_async:
+    if len(group.ranks) > 1:
         message_channel().await_space(group.ranks)
     exchange = _by_messages(function, group, arrays, attributes, description)
-    return launch_collective(group.ranks, group.type, description, exchange, "messages")
+    return launch_collective(
+        group.ranks, group.type, description, lambda: (exchange(), None), "messages"
+    )
 
 
 def _by_messages(
@@ -129,8 +127,8 @@ def _by_messages(
     arrays: Sequence[Any],
     attributes: dict[str, Any],
     description: str,
-) -> Callable[[], tuple[list[Any], None]]:
-    """A function that runs a collective operation on the host; see `launch_collective`."""
+) -> Callable[[], list[Any]]:
+    """A function that runs a collective operation on the host, and returns its results."""
     operands = list(map(np.asarray, arrays))
 
     def exchange() -> list[np.ndarray]:
@@ -139,11 +137,11 @@ def _by_messages(
         with np.errstate(all="ignore"):
             return list(map(np.asarray, function(transport, *operands, **attributes)))
 
-    def run() -> tuple[list[Any], None]:
+    def run() -> list[Any]:
         # Half an exchange would be taken for the beginning of the next one.
         results = run_without_interrupt(exchange)
         own = [x if is_exclusive(x) else np.array(x, order="C") for x in results]
-        return [wrap_on(array, group.local_device) for array in own], None
+        return [wrap_on(array, group.local_device) for array in own]
 
     return run
 
@@ -169,8 +167,6 @@ def run_on_values(
     function: Callable[..., Any],
     values: Sequence[Value],
     ranks: tuple[int, ...] | None = None,
-    *,
-    is_async: bool = False,
     **attributes: Any,
 ) -> list[Value]:
     """Run a collective operation of some ranks, by default all, on one or more values.
@@ -180,17 +176,80 @@ def run_on_values(
     Raises:
         RuntimeError: a graph is being recorded, which has no values yet.
     """
+    device, arrays = _operands(function, values)
+    group = group_of_ranks(device.type, ranks)
+    results = run_collective(function, group, arrays, **attributes)
+    return [value_of(result, device) for result in results]
+
+
+def start_on_values(
+    function: Callable[..., Any],
+    values: Sequence[Value],
+    ranks: tuple[int, ...],
+    specs: Sequence[TensorSpec],
+    **attributes: Any,
+) -> tuple[list[Value], BackgroundExchange | None]:
+    """Start what `run_on_values` runs.
+
+    Args:
+        function: as there.
+        values: as there.
+        ranks: as there.
+        specs: those of the results.
+        attributes: as there.
+
+    Returns:
+        The results, of which reading waits, and the exchange that brings them; None if a program of
+        the devices does, for which reading waits, too.
+    """
+    device, arrays = _operands(function, values)
+    group = group_of_ranks(device.type, ranks)
+    if len(group.ranks) == 1 or not runs_on_numpy(device):
+        results = run_collective(function, group, arrays, **attributes)
+        return [value_of(result, device) for result in results], None
+    description = describe(function, arrays, attributes)
+    run = _by_messages(function, group, arrays, attributes, description)
+
+    def await_space_and_run() -> list[Any]:
+        message_channel().await_space(group.ranks)
+        return run()
+
+    exchange = launch_exchange(group.ranks, group.type, description, await_space_and_run)
+    results = [ExchangedArray(spec, exchange, index) for index, spec in enumerate(specs)]
+    return [result.value() for result in results], exchange
+
+
+def _operands(
+    function: Callable[..., Any], values: Sequence[Value]
+) -> tuple[Device, Sequence[Any]]:
+    """The device of values, and their arrays."""
     if is_capturing():
         raise RuntimeError(
             f"`{function.__name__}` of local tensors cannot be part of a graph (nor can "
             "`SyncBatchNorm` and `DistributedDataParallel`, which exchange local tensors): make "
             "them global with `to_global(placement, sbp)`; then the graph communicates by itself"
         )
-    device = values[0].spec.device
-    arrays = [read_array(value) for value in values]
-    group = group_of_ranks(device.type, ranks)
-    results = run_collective(function, group, arrays, is_async=is_async, **attributes)
-    return [value_of(result, device) for result in results]
+    return values[0].spec.device, [read_array(value) for value in values]
+
+
+class ExchangedArray(DeferredArray):
+    """Stands in a value for what an exchange brings.
+
+    Args:
+        spec: of the value.
+        exchange: returns the arrays of this process.
+        index: which of them it is.
+    """
+
+    __slots__ = ("_exchange", "_index")
+
+    def __init__(self, spec: TensorSpec, exchange: BackgroundExchange, index: int) -> None:
+        super().__init__(spec)
+        self._exchange, self._index = exchange, index
+
+    def array(self) -> Any:
+        """The array, once the exchange is over."""
+        return self._exchange.result()[self._index]
 
 
 def value_of(array: Any, device: Device) -> Value:

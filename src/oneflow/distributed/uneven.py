@@ -67,10 +67,10 @@ def all_to_all_single(
     with no_grad():
         parts = [_padded(part, length) for part in input.split(input_sizes)]
         operands = [unwrap(part) for part in parts]
-        values = run_on_values(functions.all_to_all, operands, ranks, is_async=async_op)
+        values = run_on_values(functions.all_to_all, operands, ranks)
         chunks = [wrap(value)[:size] for value, size in zip(values, output_sizes, strict=True)]
         write(output, unwrap(cat(chunks)))
-    return work_of(values, [output]) if async_op else None
+    return work_of(values, tensors=[output]) if async_op else None
 
 
 def _split_sizes(name: str, tensor: Tensor, sizes: Sequence[int] | None, count: int) -> list[int]:

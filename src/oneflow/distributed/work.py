@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 
 import jax
 
-from oneflow.control_plane.message_channel import message_channel
+from oneflow.control_plane.background_exchanges import BackgroundExchange
 from oneflow.distributed.future import Future
 from oneflow.program.value import Value
-from oneflow.runtime.cold import runs_on_numpy
 from oneflow.runtime.eager import read_array
 from oneflow.tensor.tensor import Tensor
 
@@ -82,25 +81,22 @@ class Work:
 
 
 def work_of(
-    values: Sequence[Value], tensors: Sequence[Tensor] = (), ranks: tuple[int, ...] = ()
+    values: Sequence[Value],
+    exchange: BackgroundExchange | None = None,
+    tensors: Sequence[Tensor] = (),
 ) -> Work:
-    """Return the handle of a collective operation with these results.
+    """Return the handle of a collective operation of devices, or of an exchange.
 
     Args:
         values: the results.
-        tensors: the tensors that they were written into.
-        ranks: the processes, if one sends to others what they may be slow to take.
+        exchange: see `start_on_values`.
+        tensors: the tensors that the results were written into.
     """
+    if exchange is not None:
+        return Work(lambda timeout: exchange.result(), lambda: exchange.is_over, tensors)
     arrays = [read_array(value) for value in values]
-    by_messages = len(ranks) > 1 and runs_on_numpy(values[0].spec.device)
-
-    def finish(timeout: datetime.timedelta | None) -> None:
-        jax.block_until_ready(arrays)
-        if by_messages:
-            message_channel().await_space(ranks)
-
-    def is_ready() -> bool:
-        has_space = not by_messages or message_channel().has_space(ranks)
-        return has_space and all(array.is_ready() for array in arrays)
-
-    return Work(finish, is_ready, tensors)
+    return Work(
+        lambda timeout: jax.block_until_ready(arrays),
+        lambda: all(array.is_ready() for array in arrays),
+        tensors,
+    )

@@ -1,0 +1,120 @@
+"""Exchanges by messages that go on while the program that started them does something else.
+
+Those of one group run on a thread of the group, one after the other: their messages have the same
+addresses, and are told apart by their order alone. Exchanges of other groups do not wait for them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import queue
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from oneflow.base.environment import THREAD_PREFIX
+from oneflow.base.x64 import x64
+
+
+class BackgroundExchange:
+    """An exchange that was started.
+
+    Args:
+        run: exchanges, and returns the arrays of this process.
+    """
+
+    def __init__(self, run: Callable[[], Any]) -> None:
+        self._run: Callable[[], Any] | None = run
+        self._result: Any = None
+        self._error: BaseException | None = None
+        self._over = threading.Event()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether `result` would return at once."""
+        return self._over.is_set()
+
+    def wait(self) -> None:
+        """Wait until it is over, whether it has failed or not."""
+        self._over.wait()
+
+    def result(self) -> Any:
+        """Wait until it is over, and return the arrays of this process.
+
+        Raises:
+            Exception: what the exchange has raised.
+        """
+        self._over.wait()
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+    def run(self) -> None:
+        """Exchange; is called once."""
+        assert self._run is not None
+        try:
+            with x64():
+                self._result = self._run()
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._run = None  # which holds the operands
+            self._over.set()
+
+
+class _GroupThread:
+    """The thread that runs the exchanges of a group."""
+
+    def __init__(self) -> None:
+        self._queue: queue.SimpleQueue[BackgroundExchange] = queue.SimpleQueue()
+        # One that nobody else has is over: the queue and the thread have those that are not.
+        self._last: weakref.ref[BackgroundExchange] | None = None
+        name = f"{THREAD_PREFIX.read()}oneflow-exchanges"
+        threading.Thread(target=self._work, name=name, daemon=True).start()
+
+    def start(self, exchange: BackgroundExchange) -> None:
+        """Run an exchange after those that were started before."""
+        self._last = weakref.ref(exchange)
+        self._queue.put(exchange)
+
+    def wait(self) -> None:
+        """Wait until nothing is left to do."""
+        last = self._last() if self._last is not None else None
+        if last is not None:
+            last.wait()
+
+    def _work(self) -> None:
+        while True:
+            self._queue.get().run()
+
+
+_threads: dict[tuple[int, ...], _GroupThread] = {}
+
+
+def start_exchange(ranks: tuple[int, ...], run: Callable[[], Any]) -> BackgroundExchange:
+    """Start an exchange of a group, after those that it has started before.
+
+    Args:
+        ranks: the group.
+        run: exchanges, and returns the arrays of this process.
+    """
+    if not _threads:
+        # The other processes may need what this one sends, and they may end before it has all.
+        atexit.register(_await_all)
+    if ranks not in _threads:
+        _threads[ranks] = _GroupThread()
+    exchange = BackgroundExchange(run)
+    _threads[ranks].start(exchange)
+    return exchange
+
+
+def await_exchanges(ranks: tuple[int, ...]) -> None:
+    """Wait until the exchanges that a group has started are over."""
+    if ranks in _threads:
+        _threads[ranks].wait()
+
+
+def _await_all() -> None:
+    for thread in _threads.values():
+        thread.wait()
