@@ -71,7 +71,7 @@ class Agent:
         self._flushed = threading.Event()
         self._messages: list[dict[str, Any]] = []
         self._barriers: dict[tuple[str, int], threading.Event] = {}
-        # Those in which a thread waits for which the program waits.
+        # Barriers in which a thread waits for which the program waits.
         self._program_waits: set[tuple[str, int]] = set()
         self._channel = self._join(address, job, time.monotonic() + timeout)
 

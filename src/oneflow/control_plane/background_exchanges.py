@@ -32,7 +32,7 @@ class BackgroundExchange:
 
     @property
     def is_over(self) -> bool:
-        """Whether `result` would return at once."""
+        """Return whether `result` would return at once."""
         return self._over.is_set()
 
     def wait(self) -> None:

@@ -25,7 +25,7 @@ random = np.random.default_rng(1)
 
 
 class Table(torch.nn.Module):
-    """What `OneEmbedding` of the models is on PyTorch."""
+    """A table of embeddings in place of `OneEmbedding` of the models."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ def interact(
     output_padding: int = 0,
     pooling: str = "none",
 ) -> torch.Tensor:
-    """What `fused_dot_feature_interaction` computes: products of all pairs of rows."""
+    """Products of all pairs of rows, as `fused_dot_feature_interaction` computes them."""
     rows = torch.cat(features, dim=1)
     if pooling == "sum":
         return 0.5 * (rows.sum(1) ** 2 - (rows**2).sum(1)).sum(1, keepdim=True)
@@ -61,7 +61,7 @@ def interact(
 def cross(
     x: torch.Tensor, weight: torch.Tensor, first: torch.Tensor, bias: torch.Tensor, mode: str
 ) -> torch.Tensor:
-    """What `fused_cross_feature_interaction` computes with one weight for each feature."""
+    """A layer of a cross network, as `fused_cross_feature_interaction` computes it."""
     assert mode == "vector"
     return first * (x @ weight.T) + bias + x
 

@@ -12,11 +12,12 @@ from typing import Any
 
 import torch
 
-# What the repository asks of OneFlow alone: graphs, integers as masks, the softmax of the last
-# dimension, and padding with zeros.
+# Names that the repository asks of OneFlow alone: graphs, integers as masks, the softmax of the
+# last dimension, padding with zeros, and draws from a bell that is cut off.
 _torch: Any = torch
 _tensor, _pad, _softmax = _torch.Tensor, torch.nn.ConstantPad2d, torch.softmax
 _fill, _fill_in_place = _tensor.masked_fill, _tensor.masked_fill_
+_tensor.trunc_normal_ = torch.nn.init.trunc_normal_
 _torch.nn.Graph = torch.nn.Module
 _torch.nn.ConstantPad2d = lambda padding, value=0.0: _pad(padding, value)
 _tensor.masked_fill = lambda x, mask, value: _fill(x, mask.bool(), value)

@@ -1,4 +1,4 @@
-"""What the models of the repository learn: batches of noise, and losses."""
+"""Tasks for the models of the repository: batches of noise, and losses."""
 
 from __future__ import annotations
 
