@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import oneflow as flow
+from tests.in_place import in_place_of
 
 #: Where rows begin and columns, of three values in a matrix of two rows and columns.
 COMPRESSED = [
@@ -121,3 +122,68 @@ def test_files_with_too_many_coordinates_are_refused():
 def test_columns_in_any_order_are_copied():
     x = flow.sparse_csr_tensor([0, 2], [1, 0], [1.0, 2.0], (1, 2))
     assert copy.deepcopy(x).to_dense().tolist() == [[2, 1]]
+
+
+@pytest.mark.parametrize(
+    "name", [*["coalesce", "is_coalesced", "indices", "values", "crow_indices", "row_indices"]]
+)
+def test_methods_of_parts_are_methods_of_all_tensors(name):
+    def outcome(lib, form):
+        x = lib.tensor([[0.0, 2.0]])
+        try:
+            result = getattr(lib.Tensor, name)(x if form is None else x.to_sparse(layout=form(lib)))
+        except RuntimeError:
+            return "refused"
+        return result.to_dense().tolist() if hasattr(result, "to_dense") else result
+
+    for form in (None, lambda lib: lib.sparse_coo, lambda lib: lib.sparse_csr):
+        assert outcome(flow, form) == outcome(torch, form)
+
+
+def test_arguments_of_sparse_tensors_are_checked():
+    ours = in_place_of("torch")
+    for lib in (ours, torch):
+        index, values, starts = lib.tensor([[0, 3]]), lib.ones(2), lib.tensor([0, 1, 2])
+        lib._validate_sparse_coo_tensor_args(index, values, (4,))
+        lib._validate_sparse_csr_tensor_args(starts, index[0], values, (2, 4))
+        lib._validate_sparse_csc_tensor_args(starts, index[0], values, (4, 2))
+        with pytest.raises(RuntimeError):
+            lib._validate_sparse_coo_tensor_args(index, values, (3,))
+        with pytest.raises(RuntimeError):
+            lib._validate_sparse_compressed_tensor_args(
+                starts, index[0], values, (2, 3), lib.sparse_csr
+            )
+
+
+def test_checks_are_switched_for_a_block_a_function_or_the_rest():
+    outside = ([[3]], [1.0], (2,))
+
+    def outcomes(lib):
+        checks, results = lib.sparse.check_sparse_tensor_invariants, []
+
+        def note(**options):
+            try:
+                lib.sparse_coo_tensor(*outside, **options)
+                results.append((checks.is_enabled(), "made"))
+            except RuntimeError:
+                results.append((checks.is_enabled(), "refused"))
+
+        note()
+        with checks():
+            note()
+            note(check_invariants=False)
+            with checks(enable=False):
+                note()
+                note(check_invariants=True)
+            checks(False)(note)()
+            note()
+        note()
+        checks()(note)()
+        checks.enable()
+        note()
+        checks.disable()
+        note()
+        return results
+
+    assert outcomes(flow) == outcomes(torch)
+    assert ("refused") in {kind for _, kind in outcomes(flow)}

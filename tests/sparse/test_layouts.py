@@ -89,6 +89,30 @@ def test_results_in_a_layout_are_written_to_a_tensor_of_that_layout(name):
         assert outcome(flow, form) == outcome(torch, form)
 
 
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
+@pytest.mark.parametrize("options", [{}, {"dtype": "float64"}], ids=str)
+@pytest.mark.parametrize("form", ["to_sparse", "to_sparse_csr"])
+@pytest.mark.parametrize("shape", [(2, 3), (4, 3)])
+def test_zeros_in_a_sparse_tensor_store_nothing(shape, form, options):
+    def outcome(lib):
+        out = getattr(lib.ones(2, 3), form)()
+        try:
+            result = lib.zeros(shape, out=out, **{k: getattr(lib, v) for k, v in options.items()})
+        except RuntimeError:
+            return out._nnz()
+        return result is out, tuple(out.shape), out._nnz(), out.to_dense().tolist()
+
+    assert outcome(flow) == outcome(torch)
+
+
+def test_leaves_that_ask_for_gradients_are_not_written_to():
+    for lib in (flow, torch):
+        out = lib.ones(2).to_sparse().requires_grad_()
+        with pytest.raises(RuntimeError):
+            lib.zeros(2, out=out)
+        assert out.to_dense().tolist() == [1.0, 1.0]
+
+
 LIKE_SPARSE = {
     "ones_like": lambda lib, x, **options: lib.ones_like(x, **options),
     "full_like": lambda lib, x, **options: lib.full_like(x, 3, **options),

@@ -37,6 +37,8 @@ def rows(f):
 
 def facts(x):
     """The facts about a result, in both packages."""
+    if isinstance(x, tuple):
+        return x
     if not hasattr(x, "layout"):
         return x
     layout = str(x.layout).rpartition(".")[2]
@@ -96,6 +98,27 @@ RESULTS = {
     "new of positions": lambda f, d: matrix(f).new(
         f.tensor([[0], [1]]), f.tensor([1.0]), f.Size((3, 3))
     ),
+    "resize_as_": lambda f, d: matrix(f).resize_as_(f.sparse_coo_tensor((5, 4))),
+    "resize_as_sparse_": lambda f, d: rows(f).resize_as_sparse_(
+        f.sparse_coo_tensor(f.zeros(1, 0).long(), f.zeros(0, 4), (3, 4)).sparse_resize_(
+            (3, 2), 1, 1
+        )
+    ),
+    "dimensions of either kind": lambda f, d: (rows(f)._dimI(), rows(f)._dimV()),
+    "broadcast to more rows": lambda f, d: f._sparse_broadcast_to(matrix(f), (2, 3, 3)),
+    "broadcast of a row": lambda f, d: f._sparse_broadcast_to(
+        matrix(f).narrow_copy(0, 2, 1), (4, 3)
+    ),
+    "broadcast of a column": lambda f, d: f._sparse_broadcast_to(
+        matrix(f).narrow_copy(1, 0, 1).coalesce(), (3, 2)
+    ),
+    "broadcast of both": lambda f, d: f._sparse_broadcast_to(
+        f.sparse_coo_tensor([[0], [0]], [2.0], (1, 1)), (2, 3)
+    ),
+    "broadcast of values": lambda f, d: f._sparse_broadcast_to(
+        f.sparse_coo_tensor([[0, 2]], [[1.0], [2.0]], (3, 1)).coalesce(), (2, 3, 2)
+    ),
+    "broadcast to itself": lambda f, d: f._sparse_broadcast_to(twice(f), (3, 3)),
     "new_tensor": lambda f, d: matrix(f).double().new_tensor([1]),
     "sparse_resize_": lambda f, d: matrix(f).sparse_resize_((5, 4), 2, 0),
     "sparse_resize_ of nothing": lambda f, d: f.sparse_coo_tensor((3, 3)).sparse_resize_(

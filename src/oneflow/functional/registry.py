@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from oneflow.base.composed_operand import (
@@ -256,7 +256,7 @@ def _accept_keyword_aliases(
         try:
             if keywords.issuperset(kwargs):
                 return body(*args, **kwargs)
-            layout = {key: kwargs.pop(key, None) for key in ignored}.get("layout")
+            layout = _take_layout(kwargs, ignored, bool(options))
             if layout not in (None, Layout.strided):
                 return CREATE_IN_LAYOUT.value(public, layout, args, kwargs)
             out = None if takes_out else kwargs.pop("out", None)
@@ -276,6 +276,17 @@ def _accept_keyword_aliases(
             raise
 
     return _with_signature(public, body, ["out", "inplace"] if inplace else options)
+
+
+def _take_layout(kwargs: dict[str, Any], ignored: Iterable[str], creates: bool) -> Layout | None:
+    """Take keywords that change nothing out of a call; return its layout, None if it says none.
+
+    A function that `creates` a tensor makes it in the layout of a sparse `out`.
+    """
+    layout = {key: kwargs.pop(key, None) for key in ignored}.get("layout")
+    if layout is None and creates and isinstance(out := kwargs.get("out"), Tensor):
+        layout = None if out.layout is Layout.strided else out.layout
+    return layout
 
 
 def _is_creation(parameter_names: Sequence[str]) -> bool:

@@ -81,7 +81,9 @@ _ROWS = (
     (
         "torch",
         "oneflow.mock_torch.pytorch.sparse_indices",
-        "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo",
+        "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo "
+        "_validate_sparse_compressed_tensor_args _validate_sparse_coo_tensor_args "
+        "_validate_sparse_csc_tensor_args _validate_sparse_csr_tensor_args",
     ),
     (
         "torch",
@@ -100,6 +102,7 @@ _ROWS = (
         "_check_tensor_all_with _check_type _check_value _check_with",
     ),
     ("torch", "oneflow.functional.linalg.lapack", "lu=packed_lu"),
+    ("torch", "oneflow.sparse.operators", "_sparse_broadcast_to=broadcast_to"),
     *((home, "oneflow.mock_torch.pytorch.conv", "conv_tbc") for home in _FUNCTIONS),
     *((home, "oneflow", "native_channel_shuffle=channel_shuffle") for home in _FUNCTIONS),
     (

@@ -7,6 +7,9 @@ positions in `build`.
 
 from oneflow.sparse import dispatch as dispatch, methods as methods
 from oneflow.sparse.creation import spdiags as spdiags
+from oneflow.sparse.invariants import (
+    check_sparse_tensor_invariants as check_sparse_tensor_invariants,
+)
 from oneflow.sparse.operators import (
     log_softmax as log_softmax,
     softmax as softmax,
@@ -25,6 +28,7 @@ from oneflow.sparse.tensor import SparseTensor as SparseTensor
 __all__ = [
     "SparseTensor",
     "addmm",
+    "check_sparse_tensor_invariants",
     "hspmm",
     "log_softmax",
     "mm",

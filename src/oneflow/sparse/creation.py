@@ -14,7 +14,7 @@ from oneflow.functional.creation.factory_functions import arange, zeros
 from oneflow.functional.creation.from_data import as_tensor
 from oneflow.functional.index.search import nonzero
 from oneflow.functional.shape.concat import cat
-from oneflow.sparse.invariants import check, check_size
+from oneflow.sparse.invariants import are_checked, check, check_size
 from oneflow.sparse.tensor import (
     SparseParts,
     SparseTensor,
@@ -94,7 +94,7 @@ def sparse_coo_tensor(
     check_size(size, index.shape[0], values.shape[1:])
     coalesced = values.shape[0] < 2 if is_coalesced is None else is_coalesced
     result = of_coordinates(index, values, size, coalesced)
-    if check_invariants:
+    if are_checked(check_invariants):
         check(result._parts)
     return result.requires_grad_() if requires_grad else result
 
@@ -197,7 +197,7 @@ def sparse_compressed_tensor(
             f" {starts.shape[0]}"
         )
     parts = SparseParts(layout, (starts, others), shared(values), Size(size), True)
-    if check_invariants:
+    if are_checked(check_invariants):
         check(parts)
     result = sparse(parts)
     return result.requires_grad_() if requires_grad else result

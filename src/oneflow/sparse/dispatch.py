@@ -24,7 +24,7 @@ _OF_ZERO_ZERO = frozenset(_NAMES_OF_ZERO_ZERO.split())
 _NEVER_IN_PLACE = {"conj", "isinf", "isnan", "positive"}
 _ALONG_DIMENSIONS = """
     add any sub mul div norm pow new_empty new_zeros zero zeros_like empty_like transpose t adjoint
-    permute unsqueeze select index_select sum softmax log_softmax
+    permute unsqueeze select index_select sum softmax log_softmax broadcast_to
 """
 # Methods that are those of the values.
 _CONVERSIONS = """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -90,3 +92,68 @@ def _is_sorted(places: np.ndarray) -> bool:
     row = changed.argmax(0)
     column = np.arange(row.size)
     return bool((before[row, column] < after[row, column]).all())
+
+
+class _Setting:
+    """Whether tensors are checked whose `check_invariants` is None."""
+
+    is_on = False
+
+
+class check_sparse_tensor_invariants:
+    """A context, or decorator, in which the positions of sparse tensors are checked when made.
+
+    `enable()` and `disable()` switch the checks without a block, and `is_enabled()` says whether
+    they are on; at first they are not. What is given as `check_invariants` counts more.
+
+    Args:
+        enable: False switches the checks off.
+
+    Example:
+        >>> import oneflow as flow
+        >>> with flow.sparse.check_sparse_tensor_invariants():
+        ...     flow.sparse_coo_tensor([[3]], [1.0], (2,))
+        Traceback (most recent call last):
+        RuntimeError: positions of dimension 0 must be at least 0 and less than its size, 2,...
+    """
+
+    def __init__(self, enable: bool = True) -> None:
+        self._is_on = enable
+        self._earlier: list[bool] = []
+
+    @staticmethod
+    def is_enabled() -> bool:
+        """Return whether the checks are on."""
+        return _Setting.is_on
+
+    @staticmethod
+    def enable() -> None:
+        """Switch the checks on."""
+        _Setting.is_on = True
+
+    @staticmethod
+    def disable() -> None:
+        """Switch the checks off."""
+        _Setting.is_on = False
+
+    def __enter__(self) -> None:
+        self._earlier.append(_Setting.is_on)
+        _Setting.is_on = self._is_on
+
+    def __exit__(self, *exception: object) -> None:
+        _Setting.is_on = self._earlier.pop()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that is called within such a block."""
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with type(self)(self._is_on):
+                return function(*args, **kwargs)
+
+        return call
+
+
+def are_checked(check_invariants: bool | None) -> bool:
+    """Return whether the positions of a tensor are checked that is made with this argument."""
+    return _Setting.is_on if check_invariants is None else check_invariants

@@ -35,14 +35,17 @@ def create_in_layout(
         TypeError: `layout` is none.
         NotImplementedError: the function makes other elements than 0, or the layout is not
             written.
-        RuntimeError: the tensor would be global, or the result is not what `out=` holds.
+        RuntimeError: the tensor would be global, or `out=` has another layout or dtype.
     """
     name = public.__name__
     if not isinstance(layout, Layout):
         raise TypeError(f"{name}(): argument 'layout' must be a layout, not {layout!r}")
     out = kwargs.pop("out", None)
     if out is not None:
-        return written(out, create_in_layout(public, layout, args, kwargs), name)
+        result = create_in_layout(public, layout, args, {"dtype": out.dtype, **kwargs})
+        is_alike = out.layout is layout and out.dtype is result.dtype
+        # It stores nothing afterwards, and so may have had another shape.
+        return out._replace_parts(result._parts) if is_alike else written(out, result, name)
     example = next((x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)), None)
     if isinstance(example, ComposedTensor) and example.layout is layout:
         return public(*args, **kwargs)

@@ -20,6 +20,10 @@ from oneflow.tensor.tensor import Tensor
 
 #: Methods that read one element, and refuse more.
 _OF_ONE_ELEMENT = "item __bool__ __index__ _number"
+#: Methods that give parts of sparse tensors.
+_PART_METHODS = """
+    coalesce is_coalesced indices values crow_indices col_indices ccol_indices row_indices
+"""
 
 
 def _of_one_element(name: str) -> Callable[..., Any]:
@@ -129,6 +133,20 @@ def sparse_resize_and_clear_(
     return _without_values(x, size, dense_dim)
 
 
+def _resize_as(self: SparseTensor, the_template: Tensor, memory_format: Any = None) -> SparseTensor:
+    """Give the tensor the shape of another one, and its numbers of dimensions of either kind.
+
+    Raises:
+        SparseOperandError: one of them is not of layout `oneflow.sparse_coo`.
+        RuntimeError: `memory_format` is given, or values are stored that do not fit.
+    """
+    x = _require_coordinates("resize_as_", self)
+    template = _require_coordinates("resize_as_", the_template)
+    if memory_format is not None:
+        raise RuntimeError("`resize_as_` of sparse tensors takes no `memory_format`")
+    return sparse_resize_(x, template.shape, template.sparse_dim(), template.dense_dim())
+
+
 def _check_dimensions(size: Sequence[int], sparse_dim: int, dense_dim: int) -> None:
     if len(size) != sparse_dim + dense_dim:
         raise RuntimeError(
@@ -146,9 +164,30 @@ def _without_values(x: SparseTensor, size: Sequence[int], dense_dim: int) -> Spa
     return x._replace_parts(without_values(x.layout, size, dense_dim, x.dtype, x.device)._parts)
 
 
+def _method_of_parts(name: str) -> Callable[..., Any]:
+    """The method of all tensors that gives a part of a sparse one."""
+
+    def method(self: Tensor) -> Any:
+        own = getattr(type(self), name)
+        if own is not method:
+            return own(self)
+        raise RuntimeError(f"{name} expected a sparse tensor but got layout {self.layout}")
+
+    text = getattr(SparseTensor, name).__doc__ or "A part of a sparse tensor."
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    method.__module__, method.__doc__ = Tensor.__module__, text.partition("\n")[0]
+    return method
+
+
+for _name in _PART_METHODS.split():
+    attach(_name, _method_of_parts(_name))
 for _name in _OF_ONE_ELEMENT.split():
     setattr(SparseTensor, _name, _of_one_element(_name))
 setattr(SparseTensor, "new", _new)  # noqa: B010
 setattr(SparseTensor, "new_tensor", _new_tensor)  # noqa: B010
+setattr(SparseTensor, "resize_as_", _resize_as)  # noqa: B010
+setattr(SparseTensor, "resize_as_sparse_", _resize_as)  # noqa: B010
+setattr(SparseTensor, "_dimI", SparseTensor.sparse_dim)  # noqa: B010
+setattr(SparseTensor, "_dimV", SparseTensor.dense_dim)  # noqa: B010
 for _method in (smm, sspaddmm, sparse_resize_, sparse_resize_and_clear_):
     attach(_method.__name__, _method)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from oneflow.functional.index.search import nonzero, searchsorted, unique
 from oneflow.functional.registry import FUNCTIONS
 from oneflow.functional.shape.concat import cat as cat_dense
 from oneflow.functional.shape.rearrange import repeat_interleave
+from oneflow.functional.shape.stack import meshgrid
 from oneflow.sparse.creation import sparse_mask, to_dense, without_values
 from oneflow.sparse.tensor import (
     SparseTensor,
@@ -256,6 +257,40 @@ def unsqueeze(input: SparseTensor, dim: int) -> SparseTensor:
     new = zeros(1, old.shape[1], dtype=old.dtype, device=old.device)
     index = cat_dense([old[:place], new, old[place:]])
     return of_coordinates(index, input._values(), size, input._parts.coalesced)
+
+
+def broadcast_to(input: SparseTensor, size: Sequence[int]) -> SparseTensor:
+    """Repeat the elements along dimensions of size 1, and along new ones in front.
+
+    Raises:
+        RuntimeError: the sizes do not fit.
+    """
+    check_coordinates("broadcast_to", input)
+    new_dims = len(size) - input.ndim
+    old_sizes = (*[1] * new_dims, *input.shape)
+    for old, new in zip(old_sizes, size, strict=False):
+        if new_dims < 0 or old not in (1, new):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({new}) must match the existing size ({old}) in"
+                f" each dimension that is not 1: {tuple(input.shape)} for {tuple(size)}"
+            )
+    count = input.sparse_dim() + new_dims
+    repeated = [d for d in range(count) if d < new_dims or old_sizes[d] != size[d]]
+    values = input._values().expand(input._nnz(), *size[count:])
+    if not repeated:
+        return of_coordinates(input._indices(), values, size, input._parts.coalesced)
+    places = meshgrid(*[arange(size[d], device=input.device) for d in repeated])
+    copies, nnz = Size(size[d] for d in repeated).numel(), input._nnz()
+    rows = []
+    for d in range(count):
+        if d in repeated:
+            rows.append(places[repeated.index(d)].reshape(1, -1).repeat(1, nnz))
+        else:
+            own = input._indices()[d - new_dims].unsqueeze(0)
+            rows.append(own.repeat_interleave(copies, 1))
+    fixed = [d for d in range(count) if d not in repeated and size[d] > 1]
+    in_order = input._parts.coalesced and max(fixed, default=-1) < min(repeated)
+    return of_coordinates(cat_dense(rows), values.repeat_interleave(copies, 0), size, in_order)
 
 
 def check_coordinates(name: str, x: SparseTensor) -> None:

@@ -96,9 +96,14 @@ class ComposedTensor(Tensor):
 
     @data.setter
     def data(self, value: Self) -> None:
-        raise ComposedOperandError(
-            f"`data` of a {type(self).__name__} cannot be replaced; make a tensor of other values"
-        )
+        if type(value) is not type(self) or value.layout is not self.layout:
+            raise ComposedOperandError(
+                f"`data` of a {type(self).__name__} of layout {self.layout} can only be another"
+                f" one, got {type(value).__name__} of layout {value.layout}"
+            )
+        requires_grad = self.requires_grad
+        self._put_parts(value.data._parts)
+        self.requires_grad_(requires_grad)
 
     def dim(self) -> int:
         """Return the number of dimensions."""

@@ -102,12 +102,16 @@ def storage_type(self: Tensor) -> type[TypedStorage]:
 def data_ptr(self: Tensor) -> int:
     """The address of the first element, for reading; reads the tensor, and a write to it moves it.
 
+    That of a tensor without elements is 0.
+
     Example:
         >>> import oneflow as flow
         >>> x = flow.ones(4)
         >>> x[1:].data_ptr() - x.data_ptr()
         4
     """
+    if not self.numel():
+        return 0
     return untyped_storage(self).data_ptr() + storage_offset_of(self) * self.dtype.itemsize
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Number
 from typing import Any, NoReturn
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import Category, DType
+from oneflow.base.layout import Layout
 from oneflow.functional.creation.from_data import as_tensor
 from oneflow.functional.elementwise.clamp import where
 from oneflow.functional.elementwise.comparison import isclose
@@ -27,6 +28,12 @@ _TOLERANCES: dict[DType, tuple[float, float]] = {
     dt.float64: (1e-7, 1e-7),
     dt.complex64: (1.3e-6, 1e-5),
     dt.complex128: (1e-7, 1e-7),
+}
+#: The methods that give the parts of sparse tensors.
+_PARTS = {
+    Layout.sparse_coo: ("_indices", "_values"),
+    Layout.sparse_csr: ("crow_indices", "col_indices", "values"),
+    Layout.sparse_csc: ("ccol_indices", "row_indices", "values"),
 }
 _NUMBER_DTYPES: dict[type, DType] = {int: dt.int64, float: dt.float64, complex: dt.complex128}
 
@@ -90,7 +97,8 @@ def assert_close(
         equal_nan: NaN is close to NaN.
         check_device: devices, or placements, must be the same.
         check_dtype: dtypes, or types of numbers, must be the same.
-        check_layout: accepted for PyTorch's sake; there is one layout.
+        check_layout: layouts must be the same; tensors of two layouts are compared as dense ones.
+            Sparse tensors of one layout must store values at the same places.
         check_stride: strides must be the same.
         msg: the text of the error, or a function that makes it of the text that it would have.
 
@@ -177,7 +185,7 @@ def _compare(actual: Any, expected: Any, path: tuple, comparison: _Comparison) -
     elif _are_tensors(actual, expected, comparison):
         one, other = as_tensor(actual), as_tensor(expected)
         _compare_attributes(one, other, path, comparison)
-        _compare_tensors(one, other, path, comparison)
+        _compare_stored(one, other, path, comparison)
     else:
         comparison.fail(
             path,
@@ -217,7 +225,8 @@ def _compare_attributes(
 ) -> None:
     checked = {
         "shape": True,
-        "stride()": comparison.check_stride,
+        "layout": comparison.check_layout,
+        "stride()": comparison.check_stride and actual.layout is expected.layout is Layout.strided,
         "device": comparison.check_device,
         "dtype": comparison.check_dtype,
     }
@@ -233,9 +242,33 @@ def _compare_attributes(
             )
 
 
+def _compare_stored(actual: Tensor, expected: Tensor, path: tuple, comparison: _Comparison) -> None:
+    """Compare the values of two tensors, and the places of those of sparse ones."""
+    if actual.layout is not expected.layout:
+        actual, expected = actual.to_dense(), expected.to_dense()
+    parts = _PARTS.get(actual.layout)
+    if parts is None:
+        _compare_tensors("Tensor-likes", actual, expected, path, comparison)
+        return
+    name = actual.layout.name.removeprefix("sparse_").upper()
+    counts = actual._nnz(), expected._nnz()
+    if counts[0] != counts[1]:
+        comparison.fail(
+            path,
+            f"The number of specified values in sparse {name} tensors does not match:"
+            f" {counts[0]} != {counts[1]}",
+        )
+    exact = replace(comparison, rtol=0.0, atol=0.0)
+    for part in parts:
+        both = (getattr(x.detach(), part)() for x in (actual, expected))
+        kind = comparison if part.endswith("values") else exact
+        _compare_tensors(f"Sparse {name} {part.strip('_')}", *both, path, kind)
+
+
 def _compare_tensors(
-    actual: Tensor, expected: Tensor, path: tuple, comparison: _Comparison
+    title: str, actual: Tensor, expected: Tensor, path: tuple, comparison: _Comparison
 ) -> None:
+    """Compare dense tensors, of which a message speaks by a title."""
     rtol, atol = comparison.tolerances(actual.dtype, expected.dtype)
     common = promote_types(actual.dtype, expected.dtype)
     one = actual.detach().to(dtype=common)
@@ -256,7 +289,7 @@ def _compare_tensors(
         index = tuple(coordinate.item() for coordinate in unravel_index(place, numbers.shape))
         text = f"Greatest {kind} difference: {numbers.flatten()[place].item()} at index {index}"
         lines.append(text + _allowed(tolerance, rtol, atol))
-    comparison.fail(path, _title("Tensor-likes", rtol, atol) + "\n".join(lines))
+    comparison.fail(path, _title(title, rtol, atol) + "\n".join(lines))
 
 
 def _number_mismatch(actual: Any, expected: Any, rtol: float, atol: float) -> str:
