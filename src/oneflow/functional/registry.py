@@ -278,13 +278,15 @@ def _accept_keyword_aliases(
     return _with_signature(public, body, ["out", "inplace"] if inplace else options)
 
 
-def _take_layout(kwargs: dict[str, Any], ignored: Iterable[str], creates: bool) -> Layout | None:
+def _take_layout(
+    kwargs: dict[str, Any], ignored: Iterable[str], is_creation: bool
+) -> Layout | None:
     """Take keywords that change nothing out of a call; return its layout, None if it says none.
 
-    A function that `creates` a tensor makes it in the layout of a sparse `out`.
+    A function that makes a tensor does so in the layout of a sparse `out`.
     """
     layout = {key: kwargs.pop(key, None) for key in ignored}.get("layout")
-    if layout is None and creates and isinstance(out := kwargs.get("out"), Tensor):
+    if layout is None and is_creation and isinstance(out := kwargs.get("out"), Tensor):
         layout = None if out.layout is Layout.strided else out.layout
     return layout
 

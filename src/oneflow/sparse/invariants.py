@@ -95,7 +95,7 @@ def _is_sorted(places: np.ndarray) -> bool:
 
 
 class _Setting:
-    """Whether tensors are checked whose `check_invariants` is None."""
+    """The setting for tensors whose `check_invariants` is None."""
 
     is_on = False
 

@@ -20,10 +20,17 @@ from oneflow.tensor.tensor import Tensor
 
 #: Methods that read one element, and refuse more.
 _OF_ONE_ELEMENT = "item __bool__ __index__ _number"
-#: Methods that give parts of sparse tensors.
-_PART_METHODS = """
-    coalesce is_coalesced indices values crow_indices col_indices ccol_indices row_indices
-"""
+#: Methods that give parts of sparse tensors, with an example for ``[[0.0, 5.0]]``.
+_PART_METHODS = {
+    "coalesce": ("to_sparse().coalesce().to_dense().tolist()", [[0.0, 5.0]]),
+    "is_coalesced": ("to_sparse().is_coalesced()", True),
+    "indices": ("to_sparse().indices().tolist()", [[0], [1]]),
+    "values": ("to_sparse().values().tolist()", [5.0]),
+    "crow_indices": ("to_sparse_csr().crow_indices().tolist()", [0, 1]),
+    "col_indices": ("to_sparse_csr().col_indices().tolist()", [1]),
+    "ccol_indices": ("to_sparse_csc().ccol_indices().tolist()", [0, 0, 1]),
+    "row_indices": ("to_sparse_csc().row_indices().tolist()", [0]),
+}
 
 
 def _of_one_element(name: str) -> Callable[..., Any]:
@@ -173,13 +180,23 @@ def _method_of_parts(name: str) -> Callable[..., Any]:
             return own(self)
         raise RuntimeError(f"{name} expected a sparse tensor but got layout {self.layout}")
 
-    text = getattr(SparseTensor, name).__doc__ or "A part of a sparse tensor."
+    summary = str(getattr(SparseTensor, name).__doc__).partition("\n")[0]
+    call, result = _PART_METHODS[name]
+    method.__doc__ = (
+        f"{summary}\n\n"
+        "Raises:\n"
+        "    RuntimeError: the tensor has none.\n\n"
+        "Example:\n"
+        "    >>> import oneflow as flow\n"
+        f"    >>> flow.tensor([[0.0, 5.0]]).{call}\n"
+        f"    {result!r}\n"
+    )
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
-    method.__module__, method.__doc__ = Tensor.__module__, text.partition("\n")[0]
+    method.__module__ = Tensor.__module__
     return method
 
 
-for _name in _PART_METHODS.split():
+for _name in _PART_METHODS:
     attach(_name, _method_of_parts(_name))
 for _name in _OF_ONE_ELEMENT.split():
     setattr(SparseTensor, _name, _of_one_element(_name))

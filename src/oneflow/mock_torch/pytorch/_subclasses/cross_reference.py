@@ -84,10 +84,10 @@ class CrossRefFakeMode(TorchDispatchMode):
             raise
 
     def _compare(self, func: OpOverload, results: list[Any], expected: list[Any]) -> None:
-        ours, theirs = (list(map(self._described, leaves)) for leaves in (results, expected))
-        if ours != theirs:
+        with_data, without = (list(map(self._described, leaves)) for leaves in (results, expected))
+        if with_data != without:
             raise MetadataMismatchError(
-                f"the output of {func} is {ours}, and {theirs} without data"
+                f"the output of {func} is {with_data}, and {without} without data"
             )
 
     def _described(self, value: Any) -> Any:
