@@ -91,6 +91,14 @@ def test_reduce_scatter_moves_half_of_all_reduce():
     assert scatter < 0.6 * reduce
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64"])
+def test_shares_of_negative_zeros_are_negative_zeros(dtype):
+    zeros = np.full(8, complex(-0.0, -0.0) if dtype == "complex64" else -0.0, dtype)
+    shares = flow.tensor(zeros, placement=LINE, sbp=P).to_global(sbp=S(0)).numpy()
+    assert np.signbit(shares.real).all()
+    assert np.signbit(shares.imag).all() or dtype != "complex64"
+
+
 @pytest.mark.parametrize("dtype", ALL_DTYPES, ids=str)
 def test_every_dtype_keeps_its_values(dtype, sample):
     whole = (numbers(5, 4) % 3).astype(dtype.numpy)

@@ -226,7 +226,10 @@ def test_zero_splits_states_gradients_and_parameters():
 
 def test_gradients_are_scattered_not_reduced():
     _, _, _, graph = train_with_zero(2)
-    assert "reduce-scatter" in executable_of(graph).hlo()
+    hlo = executable_of(graph).hlo()
+    # XLA's own operation gives wrong sums between processes on CPUs.
+    assert "reduce-scatter" not in hlo
+    assert "all-to-all" in hlo
 
 
 def test_zero_3_gathers_when_and_where_it_is_needed():

@@ -18,6 +18,13 @@ class CompiledTransport:
 
     numpy = jnp
 
+    def __init__(self, device_type: str) -> None:
+        self._reduce_scatter = (
+            partial_sums.reduce_scatter_on_cpu
+            if device_type == "cpu"
+            else partial_sums.reduce_scatter
+        )
+
     @property
     def size(self) -> int:
         """The number of processes."""
@@ -29,7 +36,7 @@ class CompiledTransport:
 
     def sum_of_part(self, parts: Sequence[Any]) -> Any:
         """On process `i` the sum of part `i` of all processes."""
-        return partial_sums.reduce_scatter(jnp.stack(parts), RANKS_AXIS, 0)[0]
+        return self._reduce_scatter(jnp.stack(parts), RANKS_AXIS, 0)[0]
 
     def all_gather(self, array: Any) -> Sequence[Any]:
         """The array of each process."""
@@ -49,7 +56,7 @@ class CompiledTransport:
     def scatter(self, parts: Sequence[Any], source: int) -> Any:
         """On process `i` part `i` of process `source`, bit for bit."""
         bits = jnp.stack([_as_bits(part) for part in parts])
-        own = partial_sums.reduce_scatter(_only_from(source, bits), RANKS_AXIS, 0)[0]
+        own = self._reduce_scatter(_only_from(source, bits), RANKS_AXIS, 0)[0]
         return _from_bits(own, parts[0].dtype)
 
     def transfer(self, array: Any, source: int, destination: int) -> Any:

@@ -276,7 +276,8 @@ def _compile(
     """Return the compiled program of a function; its last result signals its end."""
 
     def run(*arrays: Any) -> Any:
-        return *function(CompiledTransport(), *arrays, **dict(attributes)), jnp.zeros((), bool)
+        transport = CompiledTransport(group.type)
+        return *function(transport, *arrays, **dict(attributes)), jnp.zeros((), bool)
 
     run.__name__ = function.__name__
     # Values declared as replicated differ between ranks; nothing in the program relies on it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -20,7 +21,12 @@ from oneflow.primitives.shard_shapes import (
     traced_offset_and_size,
 )
 from oneflow.primitives.sharding.boxing_path import BoxingEdge, boxing_path
-from oneflow.primitives.sharding.partial_sums import all_reduce, reduce_scatter, sum_identity
+from oneflow.primitives.sharding.partial_sums import (
+    all_reduce,
+    reduce_scatter,
+    reduce_scatter_on_cpu,
+    sum_identity,
+)
 from oneflow.primitives.traits import Kind
 
 Sizes = tuple[int, ...]
@@ -30,6 +36,17 @@ def _boxing(
     x: jax.Array, *, shape: Sizes, hierarchy: Sizes, source: NdSbp, target: NdSbp
 ) -> jax.Array:
     """Convert this device's shard from `source` to `target`; runs inside `shard_map`."""
+    return _convert(x, shape, hierarchy, source, target, reduce_scatter)
+
+
+def _convert(
+    x: jax.Array,
+    shape: Sizes,
+    hierarchy: Sizes,
+    source: NdSbp,
+    target: NdSbp,
+    reduce_scatter: Callable[[jax.Array, str, int], jax.Array],
+) -> jax.Array:
     if 0 in shape:
         # XLA has no collectives of nothing.
         return jnp.zeros(shard_shape(shape, hierarchy, target), x.dtype)
@@ -43,7 +60,7 @@ def _boxing(
             axes = tuple(mesh_axis(reduction.axis) for reduction in _run_of_sums(edges[index:]))
             x = all_reduce(x, axes)
         else:
-            x = _Axis(edge, shape, hierarchy).convert(x)
+            x = _Axis(edge, shape, hierarchy).convert(x, reduce_scatter)
     return x
 
 
@@ -76,7 +93,7 @@ class _Axis:
         self._count = hierarchy[edge.axis]
         self._even = all(is_even(shape, hierarchy, sbp) for sbp in (edge.source, edge.target))
 
-    def convert(self, x: jax.Array) -> jax.Array:
+    def convert(self, x: jax.Array, reduce_scatter: Callable) -> jax.Array:
         """Return the shard after the edge."""
         before, after = self._edge.source[self._edge.axis], self._edge.target[self._edge.axis]
         if before is BROADCAST:
@@ -173,3 +190,10 @@ def _take(x: jax.Array, index: Any, dim: int, size: int) -> jax.Array:
 boxing = primitive("boxing", _boxing, kind=Kind.BOXING)
 # The whole is the same: its gradient is the gradient, with whatever SBP that has.
 boxing.gradient(x=lambda g: g)
+
+
+@boxing.lowering("cpu")
+def _boxing_on_cpu(
+    x: jax.Array, *, shape: Sizes, hierarchy: Sizes, source: NdSbp, target: NdSbp
+) -> jax.Array:
+    return _convert(x, shape, hierarchy, source, target, reduce_scatter_on_cpu)

@@ -40,3 +40,22 @@ def reduce_scatter(x: jax.Array, axis: Any, dim: int) -> jax.Array:
     if x.dtype == jnp.bool_:
         return reduce_scatter(x.astype(jnp.int32), axis, dim) > 0
     return lax.psum_scatter(x, axis, scatter_dimension=dim, tiled=True)
+
+
+def reduce_scatter_on_cpu(x: jax.Array, axis: Any, dim: int) -> jax.Array:
+    """`reduce_scatter` on CPUs, where XLA's own gives wrong sums between processes.
+
+    XLA calls Gloo's `ReduceScatterHalvingDoubling`. It moves a process's sum to the front of the
+    array that it sends from, even while parts of that array wait to be sent, so that a process that
+    reads slowly receives numbers of another's share.
+    """
+    if x.dtype == jnp.bool_:
+        return reduce_scatter_on_cpu(x.astype(jnp.int32), axis, dim) > 0
+    shares = (*x.shape[:dim], lax.axis_size(axis), -1, *x.shape[dim + 1 :])
+    received = lax.all_to_all(x.reshape(shares), axis, split_axis=dim, concat_axis=dim, tiled=True)
+    # Half precision is added up in float32 and rounded once.
+    is_half = x.dtype.itemsize < 4 and not jnp.issubdtype(x.dtype, jnp.integer)
+    dtype = np.dtype(np.float32) if is_half else x.dtype
+    # `lax.add` would begin at 0.0, whose sum with -0.0 is 0.0.
+    total = lax.reduce(received.astype(dtype), sum_identity(dtype), lambda a, b: a + b, (dim,))
+    return total.astype(x.dtype)
