@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.base.dtype import dtype_named
-from oneflow.tuning.host_memory import host_memory_error
+from oneflow.tuning.host_memory import empty_for_xla, host_memory_error
 
 _MAX_HEADER_BYTES = 1 << 16
 _SKIPPED_BYTES = 1 << 16
@@ -50,7 +50,7 @@ def read_message(stream: BufferedReader, source: int, header_bytes: int) -> Mess
     size = math.prod(shape) * dtype.itemsize
     content: np.ndarray | Exception
     try:
-        content = array = np.empty(shape, dtype)
+        content = array = empty_for_xla(tuple(shape), dtype)
     except MemoryError as error:
         content = host_memory_error("message", error)
         is_complete = _skip(stream, size)

@@ -33,7 +33,7 @@ from oneflow.runtime.cold import is_exclusive, runs_on_numpy
 from oneflow.runtime.collective_program import collective_program
 from oneflow.runtime.eager import is_capturing, read_array
 from oneflow.runtime.lazy_array import DeferredArray
-from oneflow.runtime.memory import wrap_on
+from oneflow.runtime.memory import is_only_view, wrap_on
 
 
 @dataclass(frozen=True)
@@ -140,10 +140,15 @@ def _by_messages(
     def run() -> list[Any]:
         # Half an exchange would be taken for the beginning of the next one.
         results = run_without_interrupt(exchange)
-        own = [x if is_exclusive(x) else np.array(x, order="C") for x in results]
+        own = [_in_memory_of_its_own(x) for x in results]
         return [wrap_on(array, group.local_device) for array in own]
 
     return run
+
+
+def _in_memory_of_its_own(array: np.ndarray) -> np.ndarray:
+    is_alone = is_exclusive(array) or is_only_view(array)
+    return array if is_alone else np.array(array, order="C")
 
 
 def _compiled(

@@ -13,6 +13,7 @@ from oneflow.base.placement import Placement
 from oneflow.control_plane.message_channel import message_channel
 from oneflow.primitives.sharding.host_boxing import add_parts, all_reduce
 from oneflow.runtime.conversions import exchange_on, receive
+from oneflow.tuning.host_memory import empty_for_xla
 
 
 class MessageTransport:
@@ -35,11 +36,12 @@ class MessageTransport:
 
     def sum(self, array: Any) -> Any:
         """The sum of the arrays of all processes."""
-        return all_reduce({(self._index,): array}, self.size, self._exchange)[self._index,]
+        own = {(self._index,): array}
+        return all_reduce(own, self.size, self._exchange, empty_for_xla)[self._index,]
 
     def sum_of_part(self, parts: Sequence[Any]) -> Any:
         """On process `i` the sum of part `i` of all processes."""
-        return add_parts(self.all_to_all(parts))
+        return add_parts(self.all_to_all(parts), empty_for_xla)
 
     def all_gather(self, array: Any) -> Sequence[Any]:
         """The array of each process."""

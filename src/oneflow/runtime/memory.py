@@ -19,12 +19,7 @@ from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.planning import is_planning
 from oneflow.base.x64 import x64
 from oneflow.runtime.meta_array import MetaArray
-from oneflow.tuning.host_memory import require_host_memory
-
-# XLA uses memory on the CPU as it is if its address is a multiple of this, and copies other memory.
-_ALIGNMENT = 64
-# Below this, a second copy is cheaper than finding such an address.
-_LARGE = 64 * 1024
+from oneflow.tuning.host_memory import ALIGNMENT, LARGE_COPY, aligned_memory, require_host_memory
 
 
 def put(array: np.ndarray | Any, device: Device) -> jax.Array | MetaArray:
@@ -40,7 +35,7 @@ def put(array: np.ndarray | Any, device: Device) -> jax.Array | MetaArray:
 
 def writable_copy(array: np.ndarray) -> np.ndarray:
     """A copy that XLA may own; of large arrays, in aligned memory that XLA uses without a copy."""
-    return _aligned_copy(array) if array.nbytes >= _LARGE else array.copy()
+    return _aligned_copy(array) if array.nbytes >= LARGE_COPY else array.copy()
 
 
 def wrap_array(array: np.ndarray | Any, device: Device) -> jax.Array | MetaArray:
@@ -79,11 +74,8 @@ def _is_without_values(device: Device) -> bool:
 
 def empty_aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An uninitialized NumPy array in aligned memory that XLA uses without a copy."""
-    size = math.prod(shape) * dtype.itemsize
-    require_host_memory("tensor", size, 1)
-    memory = np.empty(size + _ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % _ALIGNMENT
-    return memory[start : start + size].view(dtype).reshape(shape)
+    require_host_memory("tensor", math.prod(shape) * dtype.itemsize, 1)
+    return aligned_memory(shape, dtype)
 
 
 def _aligned_copy(array: np.ndarray) -> np.ndarray:
@@ -98,7 +90,7 @@ def is_only_view(array: np.ndarray) -> bool:
     return (
         type(base) is np.ndarray
         and base.flags.owndata
-        and base.nbytes == array.nbytes
+        and 0 <= base.nbytes - array.nbytes <= ALIGNMENT
         and array.flags.c_contiguous
         and getrefcount(base) == _ONE_VIEW
     )

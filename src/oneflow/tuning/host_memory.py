@@ -1,8 +1,11 @@
-"""Memory of the host for tables and lists whose length an argument gives."""
+"""Memory of the host: for tables and lists whose length an argument gives, and for XLA's arrays."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+
+import numpy as np
 
 from oneflow.base.errors import OutOfMemoryError
 from oneflow.base.units import bytes_text
@@ -13,6 +16,10 @@ _LARGE = 2**26
 _STATISTICS = Path("/proc/meminfo")
 # Bytes of a tensor, or of a layer without its parameters, with what belongs to it in Python.
 OBJECT_SIZE = 1024
+ALIGNMENT = 64
+"""XLA uses memory whose address is a multiple of this as it is, and copies other memory."""
+LARGE_COPY = 64 * 1024
+"""Bytes below which a second copy is cheaper than finding such an address."""
 
 
 def require_host_memory(name: str, count: int, item_size: int = 8) -> None:
@@ -32,6 +39,20 @@ def require_host_memory(name: str, count: int, item_size: int = 8) -> None:
             f"out of memory: `{name}` needs {bytes_text(size)} on the host for {count} elements, "
             "more than is left; check the sizes given"
         )
+
+
+def empty_for_xla(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An uninitialized array; a large one in memory that XLA uses without a copy."""
+    is_large = math.prod(shape) * dtype.itemsize >= LARGE_COPY
+    return aligned_memory(shape, dtype) if is_large else np.empty(shape, dtype)
+
+
+def aligned_memory(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An uninitialized array in memory that XLA uses without a copy."""
+    size = math.prod(shape) * dtype.itemsize
+    memory = np.empty(size + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    return memory[start : start + size].view(dtype).reshape(shape)
 
 
 def host_memory_error(name: str, error: MemoryError) -> OutOfMemoryError:

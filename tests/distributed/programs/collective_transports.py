@@ -93,17 +93,24 @@ def check_equal_ranks():
 
 
 def check_results_are_their_own():
-    x = flow.ones(3)
-    parts = [flow.zeros(3) for _ in range(size)]
-    flow.comm.all_gather(parts, x)
-    x += 1
-    assert all(part.tolist() == [1, 1, 1] for part in parts)
-    parts[rank] += 5
-    assert x.tolist() == [2, 2, 2]
-    flow.comm.broadcast(x, 0)
-    y = x.clone()
-    x += 1
-    assert y.tolist() == [2, 2, 2]
+    """Small ones, and large ones in memory that XLA uses as it is."""
+    for count in (3, 70_001):
+        x = flow.ones(count)
+        parts = [flow.zeros(count) for _ in range(size)]
+        flow.comm.all_gather(parts, x)
+        x += 1
+        assert all((part == 1).all() for part in parts)
+        parts[rank] += 5
+        assert (x == 2).all()
+        for function in (flow.comm.all_reduce, lambda y: flow.comm.broadcast(y, 0)):
+            y = x.clone()
+            function(y)
+            z, expected = y.clone(), y[0].item()
+            y += 1
+            y *= 2
+            assert (z == expected).all()
+            assert (y == 2 * (expected + 1)).all()
+            assert (x == 2).all()
 
 
 check_equal_bits()

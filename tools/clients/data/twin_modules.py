@@ -71,8 +71,11 @@ def _is_ours(path: str | None) -> bool:
 
 def _forget_modules() -> None:
     """Forget modules of the repository: folders have some of one name, and libraries differ."""
+    forgotten = []
     for name, module in list(sys.modules.items()):
         names = vars(module)  # attributes of some are made when they are asked for
         places = [names.get("__file__"), *names.get("__path__", ())]
         if name != "__main__" and any(map(_is_ours, places)):
-            del sys.modules[name]
+            forgotten.append(name)
+    for name in forgotten:  # the folders of packages are looked up in those around them
+        del sys.modules[name]

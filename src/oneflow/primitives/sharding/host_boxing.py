@@ -125,32 +125,53 @@ class _Edge:
         return whole
 
 
-def all_reduce(shards: Shards, count: int, exchange: Callable[[Chunks], Chunks]) -> Shards:
+def all_reduce(
+    shards: Shards,
+    count: int,
+    exchange: Callable[[Chunks], Chunks],
+    empty: Callable[[Sizes, np.dtype], np.ndarray] = np.empty,
+) -> Shards:
     """The sums; of large ones each device adds up a part, and all send each other theirs.
 
     Args:
         shards: what this process's devices add.
         count: the number of devices.
         exchange: between them.
+        empty: makes the arrays of sums.
     """
     nbytes = max(x.nbytes for x in shards.values())
     if count == 2 or nbytes <= _SMALL:
         received = exchange({c: [x] * count for c, x in shards.items()})
-        return {c: add_parts(parts) for c, parts in received.items()}
+        return {c: add_parts(parts, empty) for c, parts in received.items()}
     received = exchange({c: np.array_split(x.reshape(-1), count) for c, x in shards.items()})
     sums = exchange({c: [add_parts(parts)] * count for c, parts in received.items()})
-    return {c: np.concatenate(parts).reshape(shards[c].shape) for c, parts in sums.items()}
+    return {
+        c: np.concatenate(parts, out=empty((shards[c].size,), shards[c].dtype)).reshape(
+            shards[c].shape
+        )
+        for c, parts in sums.items()
+    }
 
 
 def _sizes(slices: Sequence[slice]) -> Sizes:
     return tuple(part.stop - part.start for part in slices)
 
 
-def add_parts(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """The sum, in the order of the devices, so that all get the same bits."""
+def add_parts(
+    parts: Sequence[np.ndarray], empty: Callable[[Sizes, np.dtype], np.ndarray] = np.empty
+) -> np.ndarray:
+    """The sum, in the order of the devices, so that all get the same bits.
+
+    Args:
+        parts: what is added.
+        empty: makes the array of the sum.
+    """
     dtype = parts[0].dtype
     if dtype == np.bool_:
         return functools.reduce(np.logical_or, parts)
     wide = np.dtype(np.float32) if dtype.itemsize <= 2 and dtype.kind not in "iub" else dtype
-    total = functools.reduce(np.add, [part.astype(wide, copy=False) for part in parts])
+    *others, last = [part.astype(wide, copy=False) for part in parts]
+    if not others:
+        return np.asarray(last, dtype)
+    total = np.add(functools.reduce(np.add, others), last, out=empty(last.shape, wide))
     return np.asarray(total, dtype)
