@@ -29,6 +29,16 @@ class ShardIndex(NamedTuple):
     offsets: tuple[Any, ...]
     count: Any = None
 
+    def is_contiguous(self, shape: tuple[int, ...]) -> bool:
+        """Return whether a shard of this shape is a range of the whole: only rows are split.
+
+        XLA makes kernels of the terms of other positions on GPUs and TPUs.
+        """
+        offsets = self.offsets[1:]
+        return shape[1:] == self.global_shape[1:] and all(
+            type(offset) is int and not offset for offset in offsets
+        )
+
 
 def global_linear_index(shape: tuple[int, ...], shard: ShardIndex | None, dtype: Any) -> jax.Array:
     """The row-major index in the whole of every element of a shard of the given shape.
@@ -38,8 +48,12 @@ def global_linear_index(shape: tuple[int, ...], shard: ShardIndex | None, dtype:
         shard: its position; None: it is the whole.
         dtype: dtype of the indices.
     """
-    if shard is None:
-        return lax.iota(dtype, math.prod(shape)).reshape(shape)
+    if shard is None or shard.is_contiguous(shape):
+        number = lax.iota(dtype, math.prod(shape))
+        if shard is not None and shape:
+            start = lax.convert_element_type(shard.offsets[0], dtype)
+            number += start * lax.convert_element_type(math.prod(shape[1:]), dtype)
+        return number.reshape(shape)
     number, stride = lax.full(shape, 0, dtype), 1
     for dim in reversed(range(len(shape))):
         number += global_index(dim, shape, shard, dtype) * lax.convert_element_type(stride, dtype)

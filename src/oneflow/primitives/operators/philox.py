@@ -7,7 +7,9 @@ something is compiled. The interpreter has a rule for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import functools
+import operator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import jax
@@ -26,8 +28,9 @@ _u32, _u64 = jnp.uint32, jnp.uint64
 RandomBits = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
 
 
+@functools.partial(jax.jit, static_argnums=1)
 def _multiply_wide(x: jax.Array, factor: int) -> tuple[jax.Array, jax.Array]:
-    """High and low word of the 64-bit product of 32-bit words."""
+    """High and low word of the 64-bit product of 32-bit words; a program has it once."""
     product = x.astype(_u64) * _u64(factor)
     return (product >> _u64(32)).astype(_u32), product.astype(_u32)
 
@@ -49,15 +52,56 @@ def _round_keys_at_once(k0: jax.Array, k1: jax.Array) -> Iterator[tuple[jax.Arra
     yield from ((keys[index, 0], keys[index, 1]) for index in range(ROUNDS))
 
 
+def _xor(*words: jax.Array) -> jax.Array:
+    return functools.reduce(operator.xor, words)
+
+
+def _rounds(counter: Iterable, keys: Iterable, multiply: Callable, xor: Callable = _xor) -> tuple:
+    """The words that the rounds make of a counter's."""
+    c0, c1, c2, c3 = counter
+    for k0, k1 in keys:
+        high0, low0 = multiply(c0, FACTORS[0])
+        high1, low1 = multiply(c2, FACTORS[1])
+        c0, c1, c2, c3 = xor(high1, c1, k0), low1, xor(high0, c3, k1), low0
+    return c0, c1, c2, c3
+
+
 def _mixed(counter: tuple, keys: Iterable[tuple[jax.Array, jax.Array]]) -> RandomBits:
     """The random words, in operations of JAX's."""
     shape = jnp.broadcast_shapes(*(word.shape for word in counter))
-    c0, c1, c2, c3 = (jnp.broadcast_to(word, shape) for word in counter)
-    for k0, k1 in keys:
-        high0, low0 = _multiply_wide(c0, FACTORS[0])
-        high1, low1 = _multiply_wide(c2, FACTORS[1])
-        c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
-    return c0, c1, c2, c3
+    return _rounds([jnp.broadcast_to(word, shape) for word in counter], keys, _multiply_wide)
+
+
+def _multiply_present(x: jax.Array | None, factor: int) -> tuple:
+    """As `_multiply_wide`; None remains None."""
+    return (None, None) if x is None else _multiply_wide(x, factor)
+
+
+def _mixed_in_two_stages(counter: tuple, key: tuple[jax.Array, jax.Array]) -> RandomBits:
+    """As `_mixed`, of one key for all elements: what does not depend on them is an array first.
+
+    In the first stage None stands for words of elements, and in the second one for the others.
+    """
+    common: list[jax.Array] = []
+
+    def store_common(*words: jax.Array | None) -> jax.Array | None:
+        result = _xor(*(word for word in words if word is not None))
+        if None not in words:
+            return result
+        common.append(result)
+        return None
+
+    alike = [None if word.ndim else word for word in counter]
+    _rounds(alike, _round_keys(*key), _multiply_present, store_common)
+    array = jnp.stack(common)
+    parts = iter([array[index] for index in range(len(common))])
+
+    def add_common(*words: jax.Array | None) -> jax.Array | None:
+        varying = [word for word in words if word is not None]
+        return _xor(*varying, next(parts)) if varying else None
+
+    varying = [word if word.ndim else None for word in counter]
+    return _rounds(varying, [(None, None)] * ROUNDS, _multiply_present, add_common)
 
 
 @in_x64
@@ -66,8 +110,17 @@ def _random_bits(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> Random
 
 
 @in_x64
-def _random_bits_off_cpu(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> RandomBits:
-    """The same words; XLA makes a kernel of each word of a key that is a scalar off the CPU."""
+def _random_bits_on_gpu(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> RandomBits:
+    """The same words; XLA makes a kernel of each that all elements have in common on GPUs."""
+    counter = (c0, c1, c2, c3)
+    if k0.ndim or k1.ndim or not any(word.ndim for word in counter):
+        return _mixed(counter, _round_keys(k0, k1))
+    return _mixed_in_two_stages(counter, (k0, k1))
+
+
+@in_x64
+def _random_bits_on_tpu(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> RandomBits:
+    """The same words; a TPU computes what all elements have in common word by word, but a key."""
     return _mixed((c0, c1, c2, c3), _round_keys_at_once(k0, k1))
 
 
@@ -89,8 +142,8 @@ def _register_lowering(function: Any, platform: str | None = None) -> None:
 
 
 _register_lowering(_random_bits)
-_register_lowering(_random_bits_off_cpu, "cuda")
-_register_lowering(_random_bits_off_cpu, "tpu")
+_register_lowering(_random_bits_on_gpu, "cuda")
+_register_lowering(_random_bits_on_tpu, "tpu")
 
 
 @in_x64

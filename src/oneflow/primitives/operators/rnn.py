@@ -16,6 +16,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -62,6 +63,15 @@ class Loop(NamedTuple):
 
 
 _LOOP = Loop()
+
+
+def _shared(*options: str) -> Callable[[Callable], Callable]:
+    """A function of `jax.jit`, which a program has once for all layers of a form.
+
+    Args:
+        options: the names of arguments that are no arrays; a loop, which comes first, is none.
+    """
+    return functools.partial(jax.jit, static_argnums=0, static_argnames=options)
 
 
 def _plus(value, gradient):
@@ -143,6 +153,7 @@ def _lstm_cell(into, c):
     return o * jnp.tanh(c), c
 
 
+@_shared("reverse", "extra")
 def _lstm(loop, input_part, h0, c0, weight, *rest, reverse: bool = False, extra: bool = False):
     """States ``h`` and ``c`` after every step and what went into the gates, all [S, B, ...]."""
     projection, lengths = _options(rest, extra)
@@ -163,6 +174,7 @@ def _lstm(loop, input_part, h0, c0, weight, *rest, reverse: bool = False, extra:
     return loop.scan(body, (h0, c0), (input_part,), lengths, reverse)[1]
 
 
+@_shared("has_gradient", "reverse", "extra")
 def _lstm_backward(
     loop, *operands, has_gradient: tuple[bool, ...], reverse: bool = False, extra: bool = False
 ):
@@ -249,6 +261,7 @@ def _gru_cell(input_part, hidden_part, h):
     return n + z * (h - n), jnp.concatenate([r, z, n, hidden_n], -1)
 
 
+@_shared("reverse", "extra")
 def _gru(loop, input_part, h0, weight, *rest, reverse: bool = False, extra: bool = False):
     """The state after every step and what the backward pass needs, [S, B, H] and [S, B, 4 H]."""
     bias, lengths = _options(rest, extra)
@@ -264,6 +277,7 @@ def _gru(loop, input_part, h0, weight, *rest, reverse: bool = False, extra: bool
     return loop.scan(body, h0, (input_part,), lengths, reverse)[1]
 
 
+@_shared("has_gradient", "reverse", "extra")
 def _gru_backward(
     loop, *operands, has_gradient: tuple[bool, ...], reverse: bool = False, extra: bool = False
 ):
@@ -331,6 +345,7 @@ gru_cell = primitive(
 # --- the plain recurrent layer, with tanh or relu
 
 
+@_shared("reverse", "relu")
 def _rnn(loop, input_part, h0, weight, *lengths, reverse: bool = False, relu: bool = False):
     """The state after every step, [S, B, H]."""
     weight = weight.T
@@ -343,6 +358,7 @@ def _rnn(loop, input_part, h0, weight, *lengths, reverse: bool = False, relu: bo
     return loop.scan(body, h0, (input_part,), lengths[0] if lengths else None, reverse)[1]
 
 
+@_shared("reverse", "relu")
 def _rnn_backward(loop, g, h0, weight, hs, *lengths, reverse: bool = False, relu: bool = False):
     def body(carry, inputs, alive):
         g_h, h = inputs
