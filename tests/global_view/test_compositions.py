@@ -6,6 +6,8 @@ import pytest
 import oneflow as flow
 from oneflow.dispatch import global_call
 from oneflow.nn import functional as F
+from oneflow.primitives.operators.norm import moments
+from oneflow.tensor.call import call
 from tests.graph.helpers import graph_of, only_step
 
 S, B = flow.sbp.split, flow.sbp.broadcast
@@ -47,6 +49,7 @@ CALLS = {
     "smoothed": (lambda x: F.cross_entropy(x, labels(x), label_smoothing=0.1), [(4, 6)]),
     "weighted": (weighted_cross_entropy, [(4, 6), (6,)]),
     "nll": (lambda x: F.nll_loss(x, labels(x)), [(4, 6)]),
+    "moments": (lambda x: flow.cat(call(moments, x, dims=(0, 2, 3))), [IMAGE]),
     "batch norm": (batch_norm, [IMAGE, (3,), (3,)]),
     "batch norm without weight": (lambda x: batch_norm(x, None, None), [IMAGE]),
     "layer norm": (lambda x: F.layer_norm(x, (4, 6)), [(4, 6)]),
@@ -162,3 +165,31 @@ def test_only_what_several_devices_have_parts_of_is_decomposed(
     x = spread(made(4, 3, 5, 7), placement, [S(0)])
     F.batch_norm(x, None, None, training=True).numpy()
     assert bool(decompositions) is is_decomposed
+
+
+@pytest.mark.parametrize("shape", [(8, 4, 64, 9), (8, 4, 3), (8, 4), (7, 4, 5, 5), (8, 4, 0)])
+@pytest.mark.parametrize(
+    ("placement", "sbp"), [(PAIR, [S(0)]), (GRID, [S(0), S(0)]), (GRID, [S(0), B])]
+)
+def test_moments_of_a_batch_are_exchanged_once(placement, sbp, shape):
+    """Devices have moments of equal parts, of which each moves means and variances together."""
+    x = made(*shape) + 1000
+    dims = (0, *range(2, len(shape)))
+    graph = graph_of(lambda x: call(moments, x, dims=dims))
+    statistics = graph(spread(x, placement, sbp))
+    numbers = x.numpy()
+    if numbers.size:
+        for mine, expected in zip(statistics, (numbers.mean(dims), numbers.var(dims)), strict=True):
+            np.testing.assert_allclose(mine.numpy().ravel(), expected, rtol=1e-9)
+    program = only_step(graph).executable.program
+    names = [i.operation.primitive.name for i in program.instructions]
+    has_equal_parts = shape[0] % 2 == 0
+    assert (names.count("moments") == 1) is has_equal_parts
+    assert (names.count("boxing") == 1) is has_equal_parts
+
+
+def test_moments_of_split_places_are_sums():
+    x, dims = made(4, 3, 6, 2), (0, 2, 3)
+    mean, variance = call(moments, spread(x, GRID, [S(0), S(2)]), dims=dims)
+    np.testing.assert_allclose(mean.numpy().ravel(), x.numpy().mean(dims), rtol=1e-12)
+    np.testing.assert_allclose(variance.numpy().ravel(), x.numpy().var(dims), rtol=1e-12)

@@ -40,6 +40,19 @@ def test_moments_are_those_of_float64(places, grouped, dtype):
     np.testing.assert_allclose(variance, exact.var(dims, keepdims=True), rtol=1e-6)
 
 
+@pytest.mark.parametrize("places", GROUPS)
+def test_moments_of_the_one_part_of_a_device_are_those_of_a_batch(places):
+    x, _ = _groups(places)
+    x = x.reshape(2, 12, *places)
+    dims = (0, *range(2, x.ndim))
+    of_part = moments.impl(x[None], dims=tuple(dim + 1 for dim in dims))
+    for part, whole in zip(of_part, moments.impl(x, dims=dims), strict=True):
+        np.testing.assert_array_equal(part, whole[None])
+    form = norm_places.places_of(x.shape, dims, False)
+    assert form == norm_places.places_of((1, *x.shape), (1, *range(3, x.ndim + 1)), False)
+    assert form is not None
+
+
 def test_variances_beside_large_means_keep_their_digits():
     x, dims = _groups((64, 64))
     x = x + np.float32(1e6)

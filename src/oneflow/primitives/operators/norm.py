@@ -15,8 +15,11 @@ import jax.numpy as jnp
 from jax import lax
 
 from oneflow.base.dtype import DType, float32
+from oneflow.base.sbp import BROADCAST, Split
+from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators import lax_functions
+from oneflow.primitives.operators.boxing import boxing
 from oneflow.primitives.operators.channels_last import ChannelsLast, moved_dims
 from oneflow.primitives.operators.elementwise import add, cast, mul, rsqrt, square, sub, wide_value
 from oneflow.primitives.operators.lax_functions import as_type, keepdim_sum, size_in
@@ -28,7 +31,9 @@ from oneflow.primitives.operators.norm_places import (
 )
 from oneflow.primitives.operators.reduce import mean as mean_of, sum_to
 from oneflow.primitives.operators.rounding import hidden
+from oneflow.primitives.operators.shape import concat, keepdim_shape, reshape, split
 from oneflow.primitives.registry import primitive
+from oneflow.primitives.shard_shapes import split_counts
 from oneflow.primitives.sharding.axes import Axes, broadcast_free_dims, elementwise_axes
 from oneflow.primitives.traits import Decomposition, Fusion, Precision
 
@@ -50,7 +55,9 @@ def _same_rank(operation) -> ChannelsLast | None:
 def _moments(x, *, dims: tuple[int, ...], grouped: bool = False):
     """Mean and biased variance over `dims`; `grouped`: the first one is of a group's channels."""
     if places := places_of(x.shape, dims, grouped):
-        return moments_of_places(x, places)
+        shape = keepdim_shape(x.shape, dims)
+        mean, variance = (lax.reshape(m, shape) for m in moments_of_places(x, places))
+        return mean, variance
     x = lax_functions.wide(x)
     total = keepdim_sum(x, dims)
     count = hidden(lax.broadcast(size_in(x.dtype, _count(x, dims)), total.shape))
@@ -60,9 +67,51 @@ def _moments(x, *, dims: tuple[int, ...], grouped: bool = False):
 
 
 def _moments_of_sums(x, *, dims: tuple[int, ...], grouped: bool = False):
+    if parts := _parts_of_batch(x.spec, dims):
+        return _joint_moments(x, dims, parts)
     x = wide_value(x)
     mean = mean_of(x, dims=dims, keepdim=True)
     return mean, mean_of(square(sub(x, mean)), dims=dims, keepdim=True)
+
+
+def _parts_of_batch(spec: TensorSpec, dims: tuple[int, ...]) -> int:
+    """The number of equal parts of a batch that devices have; 0: what they have is no such part.
+
+    Args:
+        spec: of activations.
+        dims: over which moments are.
+    """
+    if spec.sbp is None or 0 not in dims:
+        return 0
+    counts = {dim: math.prod(split_counts(spec.device.hierarchy, spec.sbp, dim)) for dim in dims}
+    parts = counts.pop(0)
+    has_rest = spec.shape[0] % parts or any(count > 1 for count in counts.values())
+    return 0 if has_rest or not spec.shape[0] else parts
+
+
+def _joint_moments(x, dims: tuple[int, ...], parts: int):
+    """Moments of each device's part of a batch, which are exchanged once, and those of all.
+
+    Mean and then variance of the whole would be two exchanges, one after the other, and two passes.
+    """
+    shape = (parts, x.spec.shape[0] // parts, *x.spec.shape[1:])
+    own = moments(reshape(x, shape=shape), dims=tuple(dim + 1 for dim in dims))
+    both = concat(*own, dim=1)
+    spec = both.spec
+    whole = [
+        BROADCAST if isinstance(component, Split) and component.dim == 0 else component
+        for component in spec.sbp
+    ]
+    both = boxing(
+        both,
+        shape=spec.shape,
+        hierarchy=spec.device.hierarchy,
+        source=spec.sbp,
+        target=tuple(whole),
+    )
+    means, variances = split(both, sizes=(1, 1), dim=1)
+    mean = mean_of(means, dims=(0,))
+    return mean, mean_of(add(variances, square(sub(means, mean))), dims=(0,))
 
 
 moments = primitive(

@@ -83,6 +83,8 @@ def places_of(shape: tuple[int, ...], dims: tuple[int, ...], grouped: bool) -> P
     """
     first = 3 if grouped else 2
     shape = tuple(map(operator.index, shape))
+    if shape[:1] == (1,) and dims[:1] == (1,):  # the one part of a batch that a device has
+        shape, dims = shape[1:], tuple(dim - 1 for dim in dims)
     is_batch = not grouped and dims == (0, *range(2, len(shape)))
     if len(shape) <= first or 0 in shape or not (grouped or is_batch):
         return None
