@@ -110,3 +110,18 @@ def test_activations_are_read_once(shape, dims, grouped):
     sums = [eqn for eqn in equations if eqn.primitive.name == "reduce_sum"]
     large = [eqn.params["axes"] for eqn in sums if eqn.invars[0].aval.size == 2 * 12 * 4096]
     assert large == [(3,), (3,)]
+
+
+@pytest.mark.parametrize("grouped", [True, False])
+def test_tpus_add_up_batches_themselves(grouped):
+    x, dims = _groups((64, 64))
+    if not grouped:
+        x, dims = x.reshape(2, 12, 64, 64), (0, 2, 3)
+    on_tpu, on_gpu = (
+        function(x, dims=dims, grouped=grouped)
+        for function in (moments.lowerings["tpu"], moments.impl)
+    )
+    for here, there in zip(on_tpu, on_gpu, strict=True):
+        np.testing.assert_allclose(here, there, rtol=1e-5, atol=1e-6)
+    text = str(jax.make_jaxpr(lambda x: moments.lowerings["tpu"](x, dims=dims, grouped=grouped))(x))
+    assert ("moments_of_places" in text) is grouped
