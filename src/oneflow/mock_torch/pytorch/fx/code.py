@@ -10,6 +10,7 @@ from typing import Any
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.layout import Layout, MemoryFormat
+from oneflow.mock_torch.pytorch.aten import OpOverload, OpOverloadPacket
 from oneflow.mock_torch.pytorch.fx.node import Argument, Node, module_of, path_of
 from oneflow.tensor.tensor import Tensor
 
@@ -76,6 +77,8 @@ class _Writer:
 
     def function(self, function: Any) -> str:
         """The name of a function or class."""
+        if isinstance(function, OpOverload | OpOverloadPacket):
+            return self._torch(f"ops.{function}")
         path = path_of(function)
         if path is None:
             name = getattr(function, "__name__", type(function).__name__)
