@@ -179,3 +179,17 @@ def test_shapes_of_lookups_without_elements(lookup: str, mode: str):
         ours = LOOKUPS[lookup](flow)
         assert tuple(ours.numpy().shape) == tuple(ours.shape)
     assert tuple(ours.shape) == tuple(LOOKUPS[lookup](torch).shape)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 0), (2, 3)])
+def test_nothing_scattered_by_a_mask_that_is_nowhere_true(shape: tuple[int, ...]) -> None:
+    def scattered(library: Any) -> Any:
+        x = library.ones(*shape, requires_grad=True)
+        source = library.zeros(0, requires_grad=True)
+        y = x.masked_scatter(library.zeros(*shape, dtype=library.bool), source)
+        y.sum().backward()
+        return y.tolist(), x.grad.tolist(), source.grad.tolist()
+
+    assert scattered(flow) == scattered(torch)
+    with pytest.raises(RuntimeError, match="at least 1 elements"):
+        flow.ones(1).masked_scatter(flow.tensor([True]), flow.zeros(0)).tolist()

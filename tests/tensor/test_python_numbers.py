@@ -180,3 +180,19 @@ def test_numbers_of_complex_tensors():
         for convert in (float, int):
             with pytest.raises(RuntimeError, match="cannot be converted"):
                 convert(lib.tensor(1.5j))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda lib: lib.ones(3).broadcast_to(2, 3),
+        lambda lib: lib.ones(1, 1, 3).squeeze(0, 1),
+        lambda lib: lib.ones(1, 1, 3).squeeze_(0, -2),
+        lambda lib: lib.ones(2, 1, 3).squeeze(0, 1),
+        lambda lib: lib.eye(3).count_nonzero(0, 1),
+        lambda lib: lib.eye(3).expand(2, 3, 3).count_nonzero(0, -1),
+    ],
+)
+def test_dimensions_as_separate_numbers(call):
+    ours, theirs = call(flow), call(torch)
+    assert ours.shape == theirs.shape and ours.tolist() == theirs.tolist()

@@ -10,6 +10,7 @@ from oneflow.autograd.forward_mode import adjoint
 from oneflow.autograd.function_context import FunctionCtx as FunctionCtx
 from oneflow.base.program_name import PYTORCH, program_name
 from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
+from oneflow.base.shape import sums_to
 from oneflow.differentiation.grad_mode import MODE, enable_grad, no_grad, tangent_passes
 from oneflow.differentiation.node import Node
 from oneflow.program.value import Value
@@ -106,7 +107,7 @@ class FunctionNode(Node):
                     f"{grad.dtype!r} for a real input of {node.out_specs[index].dtype!r}; return "
                     "its real part"
                 )
-            if not _broadcasts_from(grad.shape, node.out_specs[index].shape):
+            if not sums_to(grad.shape, node.out_specs[index].shape):
                 raise RuntimeError(
                     f"Function {self.name()} returned an invalid gradient at index {position} - "
                     f"got {list(grad.shape)} but expected shape compatible with "
@@ -131,14 +132,6 @@ class FunctionNode(Node):
     def name(self) -> str:
         """The name of the class, followed by ``Backward``."""
         return f"{self._function.__name__}Backward"
-
-
-def _broadcasts_from(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Return True if a gradient of `shape` can be summed to `target`."""
-    extra = len(shape) - len(target)
-    return extra >= 0 and all(
-        size in (1, have) for have, size in zip(shape[extra:], target, strict=True)
-    )
 
 
 class Function:

@@ -149,3 +149,11 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
                 )
             result[position] = size
     return tuple(result)
+
+
+def sums_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Return whether `target` broadcasts to `shape`, so that a gradient can be summed to it."""
+    extra = len(shape) - len(target)
+    return extra >= 0 and all(
+        size in (1, have) for have, size in zip(shape[extra:], target, strict=True)
+    )

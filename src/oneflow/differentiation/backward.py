@@ -10,6 +10,7 @@ import heapq
 import threading
 from collections.abc import Callable, Sequence
 
+from oneflow.base.shape import sums_to
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.hooks import SUMS
@@ -229,8 +230,17 @@ def _check_nan(node: Node, results: Sequence[Value | None]) -> None:
 
 
 def match_spec(grad: Value, spec: TensorSpec) -> Value:
-    """`grad` summed over broadcast dimensions and cast, so that it has `spec`."""
+    """`grad` summed over broadcast dimensions and cast, so that it has `spec`.
+
+    Raises:
+        RuntimeError: `spec` does not broadcast to it, as that of a tensor that got other `data`.
+    """
     if grad.spec.shape != spec.shape:
+        if not sums_to(grad.spec.shape, spec.shape):
+            raise RuntimeError(
+                f"the backward pass returned an invalid gradient - got {list(grad.spec.shape)} but "
+                f"expected shape compatible with {list(spec.shape)}"
+            )
         grad = sum_to(grad, shape=spec.shape)
     if grad.spec.dtype is not spec.dtype:
         grad = cast(grad, dtype=spec.dtype)

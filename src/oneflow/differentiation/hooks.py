@@ -43,6 +43,23 @@ class HookHandle:
         self.remove()
 
 
+class PostAccumulateHook:
+    """A function that is called with a leaf when its gradient has been added up.
+
+    It keeps the leaf alive: a graph may be the last that leads to it, and the function runs then,
+    too.
+    """
+
+    __slots__ = ("_hook", "_leaf")
+
+    def __init__(self, leaf: Any, hook: Callable[[Any], Any]) -> None:
+        self._leaf, self._hook = leaf, hook
+
+    def __call__(self, leaf: Any) -> None:
+        """Call the function."""
+        self._hook(leaf)
+
+
 class RetainedGradient:
     """Stores the gradient of a value in the tensor that holds it (`retain_grad`).
 

@@ -362,7 +362,7 @@ class AccumulateGrad(Node):
 
     The owner is held weakly: nobody could see the gradient of a tensor that is gone, and a strong
     reference would tie tensor, value and node into a cycle that only the garbage collector could
-    free.
+    free. Only a hook that is called with the owner (`PostAccumulateHook`) holds it.
     """
 
     __slots__ = ("_accumulate_grad", "_owner", "post_hooks")

@@ -27,6 +27,7 @@ from oneflow.differentiation.hooks import (
     UNWRAP,
     WRAP,
     HookHandle,
+    PostAccumulateHook,
     RetainedGradient,
     move_retained_gradient,
 )
@@ -41,14 +42,14 @@ from oneflow.tensor.attributes import UserAttributes, WithState
 from oneflow.tensor.global_values import full_array
 from oneflow.tensor.reads import READS, is_observed, read_number
 from oneflow.tensor.shared_arrays import array_of
-from oneflow.tensor.storage import MEMORY_LOCK, note_replacement
+from oneflow.tensor.storage import MEMORY_LOCK
 from oneflow.tensor.view_chain import NO_VIEWS, ViewChain
 from oneflow.tensor.views import (
     alias_storage,
     cut_off,
+    exchange_memory,
     start_family,
     unwrap,
-    with_history_of,
     write,
 )
 
@@ -340,7 +341,7 @@ class Tensor(WithState):
             raise RuntimeError(
                 "post accumulate grad hooks cannot be registered on non-leaf tensors"
             )
-        return HookHandle(value.node.post_hooks, hook)
+        return HookHandle(value.node.post_hooks, PostAccumulateHook(self, hook))
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf tensor in `grad` after backward.
@@ -394,18 +395,8 @@ class Tensor(WithState):
     def data(self, new: Tensor) -> None:
         if not isinstance(new, Tensor):
             raise TypeError(f"`data` must be a Tensor, got {type(new).__name__}")
-        old, is_leaf = unwrap(self), self.is_leaf
-        writes = [self._writes] if self._family is None else self._family.writes
-        node, same_spec = old.node, old.spec is unwrap(new).spec
-        value = unwrap(new).alias()
-        if same_spec:
-            note_replacement(value, old)
-        self._value = value
-        if not is_leaf and same_spec:
-            with_history_of(self._value, old)
-        family = start_family(self, new)
-        family.storage.track(self._value)
-        family.writes = writes  # of the tensor and its views, whatever memory it has
+        node, is_leaf = unwrap(self).node, self.is_leaf
+        exchange_memory(self, new)
         if is_leaf and node is not None:
             self._former_node = node
             self.requires_grad_()

@@ -232,6 +232,30 @@ def cut_off(tensor: T, value: Value) -> T:
     return tensor
 
 
+def exchange_memory(tensor: Handle, other: Handle) -> None:
+    """Give `tensor` the memory of `other`, whose shape and dtype may differ.
+
+    A computed tensor keeps its history: gradients are summed and cast to what was computed.
+
+    Raises:
+        RuntimeError: it requires a gradient, which the dtype of `other` does not have.
+    """
+    old, value = unwrap(tensor), unwrap(other).alias()
+    dtype = value.spec.dtype
+    if old.node is not None and not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(
+            "data set to a tensor that requires gradients must be floating point or complex dtype, "
+            f"got {dtype}"
+        )
+    writes = [tensor._writes] if tensor._family is None else tensor._family.writes
+    if old.spec is value.spec:
+        note_replacement(value, old)
+    tensor._value = value if tensor.is_leaf else with_history_of(value, old)
+    family = start_family(tensor, other)
+    family.storage.track(value)
+    family.writes = writes  # of the tensor and its views, whatever memory it has
+
+
 def unwrap(tensor: Handle) -> Value:
     """Return the current value of a tensor.
 

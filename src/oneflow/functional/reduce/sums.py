@@ -184,7 +184,7 @@ def nanmean(
 
 
 @function()
-def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
+def count_nonzero(input: Tensor, dim: Dims = None, *more: int) -> Tensor:
     """Number of elements that are not 0.
 
     Args:
@@ -200,7 +200,7 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
         tensor([1, 2], dtype=oneflow.int64)
     """
     require_tensor(input, "count_nonzero")
-    return call(p.count_nonzero, input, dims=reduced_dims(input, dim))
+    return call(p.count_nonzero, input, dims=reduced_dims(input, (dim, *more) if more else dim))
 
 
 @function(also=("special.logsumexp",))

@@ -265,7 +265,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 
 @function()
-def squeeze(x: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+def squeeze(x: Tensor, dim: int | Sequence[int] | None = None, *more: int) -> Tensor:
     """View without dimensions of size 1: all of them, or those in `dim` that have size 1.
 
     Example:
@@ -274,7 +274,7 @@ def squeeze(x: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
         oneflow.Size([2, 1])
     """
     shape = x._value.spec.shape
-    dims = wrap_dims(dim, len(shape))
+    dims = wrap_dims((dim, *more) if more else dim, len(shape))
     new_shape = tuple([size for at, size in enumerate(shape) if size != 1 or at not in dims])
     return _same_memory(x, new_shape)
 
@@ -456,7 +456,7 @@ attach("sum_to_size", sum_to_size)
 
 
 @function()
-def broadcast_to(input: Tensor, shape: Sequence[int]) -> Tensor:
+def broadcast_to(input: Tensor, shape: Any, *more: int) -> Tensor:
     """``input.expand(shape)``.
 
     Example:
@@ -465,4 +465,4 @@ def broadcast_to(input: Tensor, shape: Sequence[int]) -> Tensor:
         tensor([[1, 2],
                 [1, 2]], dtype=oneflow.int64)
     """
-    return expand(input, shape)
+    return expand(input, shape, *more)

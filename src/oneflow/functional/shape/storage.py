@@ -18,6 +18,7 @@ from oneflow.functional.creation.conversion import clone
 from oneflow.functional.creation.factory_functions import zeros
 from oneflow.functional.creation.options import new_shape
 from oneflow.functional.creation.storages import STORAGE_CLASSES, TypedStorage, UntypedStorage
+from oneflow.functional.derivatives import raise_without_derivative
 from oneflow.functional.registry import function, register_public
 from oneflow.functional.shape.concat import cat
 from oneflow.primitives.strides import row_major
@@ -34,7 +35,7 @@ from oneflow.tensor.resizing import (
 from oneflow.tensor.shared_memory import SharedMemory, share_with_processes
 from oneflow.tensor.strides import is_contiguous, storage_offset_of
 from oneflow.tensor.tensor import Tensor
-from oneflow.tensor.views import share, unwrap
+from oneflow.tensor.views import share, unwrap, with_history_of
 
 
 def untyped_storage(self: Tensor) -> UntypedStorage:
@@ -331,11 +332,15 @@ def set_(
             "a leaf Variable that requires grad is being used in an in-place operation."
         )
     if source is None:
-        return replace_memory(self, zeros(0, dtype=self.dtype, device=self.device))
+        source = zeros(0, dtype=self.dtype, device=self.device)
     content = _as_source(self, source, has_size=size is not None)
     if size is not None:
         content = _strided_part(content, storage_offset, tuple(size), stride)
-    return replace_memory(self, content)
+    history = raise_without_derivative("set_", content, self)
+    replace_memory(self, content)
+    if history.requires_grad:
+        with_history_of(self._value, history._value)
+    return self
 
 
 def _as_source(tensor: Tensor, source: Any, has_size: bool) -> Tensor:

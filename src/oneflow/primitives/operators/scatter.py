@@ -158,6 +158,8 @@ scatter_multiply.gradient(_product_gradient)
 
 def _masked_scatter(x, mask, source):
     """`x` with the first elements of `source`, in order, where `mask` is true."""
+    if not source.size:
+        return x
     order = jnp.cumsum(mask.reshape(-1), dtype=index_dtype(mask.size)) - 1
     taken = source.reshape(-1).at[jnp.maximum(order, 0)].get(mode="clip")
     return jnp.where(mask, taken.reshape(x.shape), x)
