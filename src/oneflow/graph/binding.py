@@ -29,6 +29,7 @@ class StepBinding:
         write_only: tensors that get new values without being read.
         constants: arrays that are always the same.
         written: indices of the tensor arguments that are written to.
+        written_variables: the tensors that `build` writes to in place, by their identity.
         gradients: tensors, or indices of tensor arguments, that get gradients.
         results: per result, its spec, or the tensor or index of the argument that it is.
         structure: of the results.
@@ -46,6 +47,7 @@ class StepBinding:
     write_only: tuple[Tensor, ...]
     constants: tuple[Any, ...]
     written: tuple[int, ...]
+    written_variables: Mapping[int, Tensor]
     gradients: tuple[Tensor | int, ...]
     results: tuple[TensorSpec | Tensor | int, ...]
     structure: Any
@@ -93,6 +95,7 @@ def bind(captured: CapturedStep, program: Program) -> tuple[Program, StepBinding
         write_only=_sources(inputs, replaced[changed:]),
         constants=_sources(inputs, constants),
         written=outputs.written,
+        written_variables={id(one.source): one.source for one in inputs if one.is_written},
         gradients=outputs.gradients,
         results=outputs.results,
         structure=outputs.structure,

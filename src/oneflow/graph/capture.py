@@ -204,6 +204,7 @@ class _Capture:
                 f"becomes a constant and it gets no gradients. {self._graph._constant_hint}",
                 stacklevel=6,
             )
+        self._variables.note_writes()
         self._record_optimizer_steps()
         self._guards.keep([variable.tensor for variable in self._variables])
         return self._captured(structure, results)
@@ -366,7 +367,7 @@ class _Capture:
         updates, written = variables.updates(), self._written_arguments()
         gradients = self._gradients(set().union(*(step.tensors for step in steps)))
         aliases: dict[int, Any] = {id(tensor): i for i, tensor in enumerate(self._placeholders)}
-        aliases |= {id(variable.tensor): variable.tensor for variable in variables}
+        aliases |= {id(v.tensor): v.tensor for v in variables if not v.is_assigned}
         returned = tuple([aliases.get(id(result), result._value.spec) for result in results])
         values = [value for _, value in (*updates, *written, *gradients)]
         values += [unwrap(result) for result in results if id(result) not in aliases]
@@ -454,8 +455,8 @@ class _Capture:
             index: StepInput("argument", f"argument {index}", index)
             for index in range(len(self._arguments))
         }
-        for variable in self._variables:
-            inputs[variable.input] = StepInput(variable.kind, variable.name, variable.tensor)
+        for one in self._variables:
+            inputs[one.input] = StepInput(one.kind, one.name, one.tensor, one.is_written)
         for number, host_input in enumerate(self._scope.host_inputs.inputs):
             inputs[~host_input.captured.position] = StepInput(
                 "tensor", f"reader.{number}", host_input.tensor

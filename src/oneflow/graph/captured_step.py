@@ -29,11 +29,13 @@ class StepInput:
             ``"tensor"``, or ``"constant"``.
         name: qualified name, for errors and listings.
         source: the variable's tensor, the constant's array, or the index of the argument.
+        is_written: `build` writes to it in place.
     """
 
     kind: str
     name: str
     source: Any
+    is_written: bool = False
 
 
 @dataclass(frozen=True)

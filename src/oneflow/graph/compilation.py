@@ -30,9 +30,9 @@ from oneflow.graph.engines import Engine
 from oneflow.graph.pipeline_parallel import PipelineExecutable
 from oneflow.graph.program_consistency import check_consistency
 from oneflow.graph.render_schedule import schedule_text
-from oneflow.graph.step import Step, check_overlap
+from oneflow.graph.step import Step, check_arguments
 from oneflow.passes.dump import dump_callback
-from oneflow.passes.partition import UPDATE, Phase
+from oneflow.passes.partition import BACKWARD, UPDATE, Phase
 from oneflow.passes.pipeline import PassContext, PassGroup, PassObserver, run_passes
 from oneflow.program.ir import Program
 from oneflow.runtime.events import EventKind, span
@@ -140,7 +140,8 @@ def compile_step(
         engine = None
     optimized = optimize(captured, settings, on_pass, engine is not None)
     program, binding = bind(captured, optimized)
-    check_overlap(captured.arguments, binding.written, (*binding.variables, *binding.write_only))
+    check_arguments(captured.arguments, binding, bool(captured.optimizer_steps))
+    _warn_of_history(captured)
     reshard_variables(captured, optimized)
     constants = constants_of(captured, program)
     device, name = captured.device, captured.name
@@ -219,3 +220,19 @@ def _all_devices(program: Program, device: Any) -> Any:
     return Placement(
         device.type, sorted({rank for placement in program.devices for rank in placement.flat})
     )
+
+
+def _warn_of_history(captured: CapturedStep) -> None:
+    """Warn that gradients end at arguments that were computed of what requires them."""
+    ends = [
+        str(index)
+        for index, tensor in enumerate(captured.arguments)
+        if tensor.requires_grad and not tensor.is_leaf
+    ]
+    if ends and any(phase.kind == BACKWARD for phase in captured.phases.values()):
+        warnings.warn(
+            f"{captured.name}: tensor argument {', '.join(ends)} was computed of tensors that "
+            "require gradients; the backward pass in `build` ends at the arguments and gives those "
+            "none. Compute it in `build`, or give the graph its detach()",
+            stacklevel=6,
+        )

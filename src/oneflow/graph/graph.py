@@ -287,7 +287,7 @@ class Graph(CompiledGraph):
     def _key(self, args: tuple, kwargs: dict[str, Any], tensors: list[Tensor]) -> tuple:
         """The key of a call, which must be equal to use a step again; collects the tensors."""
         structure = flatten_call(args, kwargs, tensors, self.name)
-        return structure, tuple([(t._value.spec, t.requires_grad and t.is_leaf) for t in tensors])
+        return structure, tuple([(t._value.spec, t.requires_grad, t.is_leaf) for t in tensors])
 
     def _new_step(self, called: tuple, args: tuple, kwargs: dict[str, Any]) -> Step:
         """Capture and compile the step for arguments like these."""

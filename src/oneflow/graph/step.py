@@ -134,6 +134,11 @@ class Step:
         self._requires_grad = [v.node is not None for v in values] if depends_on_gradients else None
         attributes = [*binding.attributes, *_guarded_members(binding.guarded_dicts)]
         self._attributes = AttributeGuards(attributes, binding.guarded_dicts)
+        self._checks_arguments = bool(
+            binding.written
+            or binding.written_variables
+            or (self.optimizer_steps and _arguments_with_gradient(binding))
+        )
         self._failed = False
         self._invalid = invalid_outputs(executable.program)
         # The counts of the optimizers before the latest call.
@@ -220,8 +225,8 @@ class Step:
             read_next(self.host_inputs, arguments)
         flush_all("graph")
         binding = self.binding
-        if binding.written:
-            check_overlap(arguments, binding.written, (*binding.variables, *binding.write_only))
+        if self._checks_arguments:
+            check_arguments(arguments, binding, bool(self.optimizer_steps))
         for step in self.optimizer_steps:
             step.synchronize_counts()
         values = [
@@ -408,22 +413,48 @@ def _arrays_of(tensors: Sequence[Tensor], indices: Iterable[int]) -> list[Any]:
     return arrays
 
 
-def check_overlap(
-    arguments: Sequence[Tensor], written: Sequence[int], variables: Iterable[Tensor]
-) -> None:
-    """Refuse arguments that a step writes to and that share memory with others.
+def check_arguments(arguments: Sequence[Tensor], binding: StepBinding, is_trained: bool) -> None:
+    """Refuse arguments that share memory which a step writes to, or gradients that it uses.
+
+    Args:
+        arguments: the tensors of the call.
+        binding: the tensors of the step.
+        is_trained: optimizers step in it.
 
     Raises:
-        RuntimeError: another argument or a variable has the same memory.
+        RuntimeError: an argument that is written to shares memory with another one or a variable;
+            or one shares memory with a variable that `build` writes to; or one that gets a gradient
+            is a variable, which an optimizer would step without that gradient.
     """
-    for index in written:
-        tensor = arguments[index]
-        others = [*arguments[:index], *arguments[index + 1 :], *variables]
-        if any(map(partial(_overlap, tensor), others)):
+    with_gradient = _arguments_with_gradient(binding) if is_trained else set()
+    for index, tensor in enumerate(arguments):
+        if index in with_gradient and id(tensor) in binding.names:
             raise RuntimeError(
-                f"`build` writes to tensor argument {index}, which shares memory with another "
-                "argument or with a tensor of the graph's modules; give the graph a clone"
+                f"tensor argument {index} is `{binding.names[id(tensor)]}` of the graph, and "
+                "optimizers would not see the gradient that it gets as an argument; use the "
+                "module's own tensor in `build`, or give the graph its detach()"
             )
+        if index in binding.written:
+            others = [*arguments[:index], *arguments[index + 1 :]]
+            others += [*binding.variables, *binding.write_only]
+            if any(map(partial(_overlap, tensor), others)):
+                raise RuntimeError(
+                    f"`build` writes to tensor argument {index}, which shares memory with another "
+                    "argument or with a tensor of the graph's modules; give the graph a clone"
+                )
+        if tensor._family is None and id(tensor) not in binding.written_variables:
+            continue
+        for number, variable in binding.written_variables.items():
+            if _overlap(tensor, variable):
+                raise RuntimeError(
+                    f"`build` writes to `{binding.names[number]}`, with which tensor argument "
+                    f"{index} shares memory; give the graph a clone"
+                )
+
+
+def _arguments_with_gradient(binding: StepBinding) -> set[int]:
+    """The indices of the tensor arguments that get gradients."""
+    return {owner for owner in binding.gradients if isinstance(owner, int)}
 
 
 def _overlap(one: Tensor, other: Tensor) -> bool:

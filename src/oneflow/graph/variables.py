@@ -35,24 +35,29 @@ class GraphVariable:
         name: qualified name, for errors and listings.
         kind: ``"parameter"``, ``"buffer"``, ``"state"`` of an optimizer or another ``"tensor"``.
         tensor: the tensor.
-        owner: the dict that has the tensor.
-        key: the tensor's key in `owner`.
+        places: the dicts that have the tensor, and its keys there.
         value: the value that stands for it during capture.
         saved: its state from before capture.
+        is_written: `build` has written to it in place.
     """
 
     name: str
     kind: str
     tensor: Tensor
-    owner: dict[Any, Any]
-    key: Any
+    places: list[tuple[dict[Any, Any], Any]]
     value: Value
     saved: dict[str, Any] = field(default_factory=dict)
+    is_written: bool = False
 
     @property
     def input(self) -> int:
         """The number of the program's input."""
         return ~self.value.position
+
+    @property
+    def is_assigned(self) -> bool:
+        """Return whether its names have come to mean another tensor."""
+        return any(owner.get(key) is not self.tensor for owner, key in self.places)
 
 
 class GraphVariables:
@@ -109,11 +114,20 @@ class GraphVariables:
     def add(self, name: str, kind: str, tensor: Tensor, owner: dict[Any, Any], key: Any) -> None:
         """Make a tensor an input of the program, unless it is one.
 
+        Args:
+            name: qualified name.
+            kind: of the variable.
+            tensor: the tensor.
+            owner: the dict that has it, if one does.
+            key: its key there.
+
         Raises:
             RuntimeError: it is on another device than the graph, or shares its memory with
                 another variable.
         """
+        places = [(owner, key)] if owner.get(key) is tensor else []
         if id(tensor) in self.by_tensor:
+            self.by_tensor[id(tensor)].places += places
             return
         old = unwrap(tensor)
         if not self._recorder.takes(old.spec.device):
@@ -127,7 +141,7 @@ class GraphVariables:
         if tensor.is_leaf:
             value.node, value.output_index = old.node, old.output_index
         saved = {slot: getattr(tensor, slot) for slot in _STATE}
-        self.by_tensor[id(tensor)] = GraphVariable(name, kind, tensor, owner, key, value, saved)
+        self.by_tensor[id(tensor)] = GraphVariable(name, kind, tensor, places, value, saved)
         state = {"_value": value, "_family": None, "_chain": NO_VIEWS, "_seen": 0, "_grad": None}
         _set(tensor, state)
 
@@ -151,13 +165,13 @@ class GraphVariables:
         A name that was assigned a new tensor of the same shape and dtype counts as changed too.
 
         Raises:
-            RuntimeError: the new tensor has another shape or dtype.
+            RuntimeError: the new tensor has another shape or dtype, is none, or only one of the
+                names of a tensor has it.
         """
         changed = []
         for variable in self:
-            tensor = variable.owner.get(variable.key)
-            value = unwrap(tensor if isinstance(tensor, Tensor) else variable.tensor)
-            if value.recorder is self._recorder and value.position == variable.value.position:
+            value = unwrap(self._current(variable))
+            if not self._has_changed(variable, value):
                 continue
             if value.spec is not variable.value.spec:
                 raise RuntimeError(
@@ -167,6 +181,35 @@ class GraphVariables:
                 )
             changed.append((variable, value))
         return changed
+
+    def note_writes(self) -> None:
+        """Note which variables `build` has written to in place."""
+        for variable in self:
+            changed = self._has_changed(variable, unwrap(variable.tensor))
+            variable.is_written = changed and not variable.is_assigned
+
+    def _has_changed(self, variable: GraphVariable, value: Value) -> bool:
+        return value.recorder is not self._recorder or value.position != variable.value.position
+
+    def _current(self, variable: GraphVariable) -> Tensor:
+        """The tensor that the names of a variable mean now."""
+        if not variable.is_assigned:
+            return variable.tensor
+        tensors = {id(tensor): tensor for tensor in (o.get(k) for o, k in variable.places)}
+        tensor = next(iter(tensors.values()))
+        if len(tensors) > 1:
+            raise RuntimeError(
+                f"{self._recorder.graph_name}: `{variable.name}` has another name, and one of the "
+                "two was assigned another tensor in `build`; give each name a tensor of its own, "
+                "or write to the tensor in place"
+            )
+        if not isinstance(tensor, Tensor):
+            raise RuntimeError(
+                f"{self._recorder.graph_name}: `{variable.name}` was a tensor and became "
+                f"{tensor!r} in `build`; a graph runs again as it was recorded, so its variables "
+                "stay tensors"
+            )
+        return tensor
 
     def gradients(self, without: Collection[int]) -> list[tuple[Tensor, Value]]:
         """Gradients that `build` left in variables, except those of tensors in `without`."""
