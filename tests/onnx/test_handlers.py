@@ -69,3 +69,24 @@ def test_a_handler_without_versions_is_an_error():
 def test_operators_are_registered_once():
     with pytest.raises(ValueError, match="registered twice"):
         registry.operator("Relu")(lambda x: x)
+
+
+@pytest.mark.parametrize(
+    ("name", "opset", "weights", "attributes"),
+    [
+        ("InstanceNormalization", 13, 4, {}),
+        ("GroupNormalization", 18, 4, {"num_groups": 4}),
+        ("GroupNormalization", 21, 4, {"num_groups": 4}),
+    ],
+)
+def test_single_elements_are_normalised(name, opset, weights, attributes):
+    infos = [
+        helper.make_tensor_value_info(key, TensorProto.FLOAT, shape)
+        for key, shape in {"x": [1, 4, 1], "s": [weights], "b": [weights], "y": [1, 4, 1]}.items()
+    ]
+    node = helper.make_node(name, ["x", "s", "b"], ["y"], **attributes)
+    graph = helper.make_graph([node], "g", infos[:3], infos[3:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    bias = flow.arange(4.0)
+    y = from_onnx(model)(flow.ones(1, 4, 1), flow.full((4,), 2.0), bias)
+    assert y.flatten().tolist() == bias.tolist()

@@ -6,7 +6,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import torch
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, shape_inference
 
 import oneflow as flow
 from oneflow_onnx.x2oneflow.onnx2flow import from_onnx
@@ -89,3 +89,19 @@ def test_exported_models_resize_every_size_as_torch_does(opset, factor, mode):
             wanted = torch.nn.functional.interpolate(x, **module.options).numpy()
             np.testing.assert_array_equal(session.run(None, {"x": x.numpy()})[0], wanted)
             np.testing.assert_array_equal(back(flow.tensor(x.numpy())).numpy(), wanted)
+
+
+@pytest.mark.parametrize("dynamic", [{}, {"x": {0: "batch"}}])
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+@pytest.mark.parametrize(("source", "target"), [(3, 5), (6, 10), (3, 7), (7, 5), (5, 3), (3, 6)])
+def test_exported_sizes_are_those_that_inference_finds(source, target, mode, dynamic):
+    def resize(x):
+        return flow.nn.functional.interpolate(x, size=target, mode=mode)
+
+    x = flow.arange(2.0 * source).reshape(1, 2, source)
+    model = flow.onnx.export(resize, (x,), input_names=["x"], dynamic_axes=dynamic, opset_version=13)
+    inferred = shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+    assert inferred.graph.output[0].type.tensor_type.shape.dim[2].dim_value == target
+    batch = x.repeat(3, 1, 1) if dynamic else x
+    result = session_of(model).run(None, {"x": batch.numpy()})[0]
+    np.testing.assert_allclose(result, resize(batch).numpy(), rtol=1e-5)

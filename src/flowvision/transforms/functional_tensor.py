@@ -173,7 +173,7 @@ def autocontrast(img: flow.Tensor) -> flow.Tensor:
     numbers = img if img.dtype.is_floating_point else img.to(flow.float32)
     low, high = numbers.amin(dim=(-2, -1), keepdim=True), numbers.amax(dim=(-2, -1), keepdim=True)
     flat = high == low
-    scale = white / flow.where(flat, flow.ones_like(high), high - low)
+    scale = white * flow.where(flat, flow.ones_like(high), high - low).reciprocal()
     scaled = ((numbers - low) * scale).clamp(0, white).to(img.dtype)
     return flow.where(flat, img, scaled)
 

@@ -155,7 +155,8 @@ def _resized(b: GraphBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Ref
     if resampling.kind == "cubic":
         options["cubic_coeff_a"] = -0.75
     roi = b.constant(np.zeros(0, np.float32)) if b.opset < 13 else None
-    if None not in scales and not resampling.align_corners:
+    is_inferred = all(_is_inferred(axis, scales[dim]) for dim, axis in resamplings.items())
+    if is_inferred and not resampling.align_corners:
         factors = b.constant(np.array(scales, np.float32))
         return b.op("Resize", x, roi, factors, shape=tuple(shape), **options)
     empty = b.constant(np.zeros(0, np.float32)) if b.opset < 13 else None
@@ -219,15 +220,7 @@ def _scale(resampling: Resampling) -> float | None:
     dropped. Where the nearest number gives one element less, it is the next one: only there,
     because another factor moves the positions that are integers.
     """
-    counts = [
-        len(size.values)
-        for size in (resampling.source, resampling.target)
-        if isinstance(size, CapturedSize)
-    ]
-    pairs = [
-        (value_in(resampling.source, capture), value_in(resampling.target, capture))
-        for capture in range(max(counts, default=1))
-    ]
+    pairs = _sizes(resampling)
     factors = (
         {1 / resampling.scale}
         if resampling.scale
@@ -239,3 +232,27 @@ def _scale(resampling: Resampling) -> float | None:
     while any(np.float32(source) * factor < target for source, target in pairs):
         factor = np.nextafter(factor, np.float32(np.inf))
     return float(factor)
+
+
+def _is_inferred(resampling: Resampling, factor: float | None) -> bool:
+    """Return whether the size that the factor gives is the right one.
+
+    Inference of shapes multiplies in double precision. A factor that was given stays, since
+    positions depend on it.
+    """
+    if resampling.scale or factor is None:
+        return factor is not None
+    return all(int(source * factor) == target for source, target in _sizes(resampling))
+
+
+def _sizes(resampling: Resampling) -> list[tuple[int, int]]:
+    """The sizes before and after, for each capture."""
+    counts = [
+        len(size.values)
+        for size in (resampling.source, resampling.target)
+        if isinstance(size, CapturedSize)
+    ]
+    return [
+        (value_in(resampling.source, capture), value_in(resampling.target, capture))
+        for capture in range(max(counts, default=1))
+    ]

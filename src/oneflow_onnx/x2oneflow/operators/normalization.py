@@ -87,7 +87,26 @@ def instance_normalization(
     x: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float = 1e-5
 ) -> Tensor:
     """Normalise every channel of every entry of the batch."""
+    if x.shape[2:].numel() == 1:
+        return _single_elements(x) * _by_channel(scale, x) + _by_channel(bias, x)
     return F.instance_norm(x, weight=scale, bias=bias, eps=epsilon)
+
+
+def _groups(x: Tensor, num_groups: int, epsilon: float) -> Tensor:
+    """Groups of channels, normalised."""
+    if x.shape[1:].numel() == num_groups:
+        return _single_elements(x)
+    return F.group_norm(x, num_groups, eps=epsilon)
+
+
+def _single_elements(x: Tensor) -> Tensor:
+    """Elements that are normalised each by itself; layers, which may be trained, refuse them."""
+    return x - x
+
+
+def _by_channel(weight: Tensor, x: Tensor) -> Tensor:
+    """A weight of each channel of `x`, to broadcast."""
+    return weight.reshape([1, -1, *[1] * (x.ndim - 2)])
 
 
 @operator("LayerNormalization", since=17)
@@ -131,8 +150,8 @@ def group_normalization_by_group(
 ) -> Tensor:
     """Normalise groups of channels; scale and bias are per group before operator set 21."""
     times = x.shape[1] // num_groups
-    wide = scale.repeat_interleave(times), bias.repeat_interleave(times)
-    return F.group_norm(x, num_groups, *wide, epsilon)
+    scale, bias = scale.repeat_interleave(times), bias.repeat_interleave(times)
+    return _groups(x, num_groups, epsilon) * _by_channel(scale, x) + _by_channel(bias, x)
 
 
 @operator("GroupNormalization", since=21)
@@ -147,9 +166,8 @@ def group_normalization(
 ) -> Tensor:
     """Normalise groups of channels."""
     wide = x.to(flow.float32) if stash_type == 1 else x
-    normalized = F.group_norm(wide, num_groups, eps=epsilon).to(x.dtype)
-    view = [1, -1, *[1] * (x.ndim - 2)]
-    return normalized * scale.reshape(view) + bias.reshape(view)
+    normalized = _groups(wide, num_groups, epsilon).to(x.dtype)
+    return normalized * _by_channel(scale, x) + _by_channel(bias, x)
 
 
 @operator("LRN")
