@@ -96,7 +96,8 @@ def test_one_of_two_names_cannot_be_assigned(name: str):
     model = TwoBuffers(assign, is_one=True)
     with pytest.raises(RuntimeError, match="give each name a tensor of its own"):
         graph_of(lambda x: model(x), model=model)(flow.ones(2))
-    assert model.first is model.second and model.first.tolist() == [0, 0]
+    assert model.first is model.second
+    assert model.first.tolist() == [0, 0]
 
 
 def test_a_buffer_cannot_become_none():

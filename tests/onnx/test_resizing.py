@@ -99,7 +99,9 @@ def test_exported_sizes_are_those_that_inference_finds(source, target, mode, dyn
         return flow.nn.functional.interpolate(x, size=target, mode=mode)
 
     x = flow.arange(2.0 * source).reshape(1, 2, source)
-    model = flow.onnx.export(resize, (x,), input_names=["x"], dynamic_axes=dynamic, opset_version=13)
+    model = flow.onnx.export(
+        resize, (x,), input_names=["x"], dynamic_axes=dynamic, opset_version=13
+    )
     inferred = shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
     assert inferred.graph.output[0].type.tensor_type.shape.dim[2].dim_value == target
     batch = x.repeat(3, 1, 1) if dynamic else x

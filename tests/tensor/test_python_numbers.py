@@ -195,4 +195,5 @@ def test_numbers_of_complex_tensors():
 )
 def test_dimensions_as_separate_numbers(call):
     ours, theirs = call(flow), call(torch)
-    assert ours.shape == theirs.shape and ours.tolist() == theirs.tolist()
+    assert ours.shape == theirs.shape
+    assert ours.tolist() == theirs.tolist()

@@ -190,6 +190,7 @@ def count_nonzero(input: Tensor, dim: Dims = None, *more: int) -> Tensor:
     Args:
         input: tensor.
         dim: dimension or dimensions to count over; None: all.
+        more: further dimensions.
 
     Returns:
         int64 tensor without the dimensions counted over.
