@@ -97,6 +97,13 @@ def _rows_with_infinities(rng):
     return x, y
 
 
+def _long_rows(rng):
+    """Rows of more features than are added up at once, and some over."""
+    x, y = rng.standard_normal((2, 2, 130, 37)).astype("float32")
+    x[0, 5, 1], y[1, 7, 36], x[0, 9] = np.inf, np.nan, y[0, 11]
+    return x, y
+
+
 def _rows_and_distances(rng):
     x, y = _rows_with_infinities(rng)
     distances = np.asarray(euclidean_distances.impl(x, y))
@@ -114,6 +121,7 @@ _OF_COLUMNS = {"dim": 0, "keepdim": False, "interpolation": "linear", "skip_nan"
 _ALL_DIFFERENCES = r"f32\[130,130,3\]"
 LOWERINGS = {
     "cdist": Lowering(euclidean_distances, _rows_with_infinities, {}, _ALL_DIFFERENCES),
+    "cdist of long rows": Lowering(euclidean_distances, _long_rows, {}, r"f32\[2,130,130,37\]"),
     "cdist_gradient": Lowering(euclidean_distances_x, _rows_and_distances, {}, _ALL_DIFFERENCES),
     "multinomial": Lowering(
         random_multinomial, _weights, {"count": 4, "replacement": False}, r"f32\[[^=]* = sort\["

@@ -5,6 +5,7 @@ import pytest
 
 import oneflow as flow
 from oneflow.nn import functional as F
+from oneflow.primitives.trace_cache import TRACES
 
 
 @pytest.fixture(autouse=True)
@@ -23,6 +24,14 @@ def test_gradient_has_the_mask_of_the_forward_pass():
     y = F.dropout(x, 0.4)
     y.sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), y.detach().numpy() / x.detach().numpy(), rtol=1e-5)
+
+
+def test_gradient_is_traced_with_the_forward_pass(monkeypatch):
+    monkeypatch.setattr(TRACES, "by_kind", {})
+    x = flow.ones(2, 3, 4, 3, 2, requires_grad=True)
+    F.dropout(x, 0.4).sum().backward()
+    assert x.grad.numpy().shape == x.shape
+    assert [kind[0] for kind in TRACES.by_kind].count("dropout") == 1
 
 
 def test_second_derivative_has_the_same_mask():

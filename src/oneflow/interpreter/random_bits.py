@@ -15,7 +15,7 @@ from oneflow.primitives.operators.philox import FACTORS, KEY_STEPS, ROUNDS
 _BLOCK = 1 << 14
 # Blocks whose words are stored, which takes 5 MB; and those of one draw, of which all could be.
 _MAX_STORED, _MAX_STORED_OF_DRAW = 16, 8
-_SHIFT = np.uint64(32)
+_SHIFT, _LOWER = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 @rule("philox4x32")
@@ -55,18 +55,24 @@ def _bits_of(*contents: tuple[bytes, int]) -> tuple[Any, Any, Any, Any]:
     )
 
 
-def _random_bits(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> tuple[Any, Any, Any, Any]:
-    """Four words of each element; operands without dimensions apply to all elements."""
-    factors = [np.uint64(factor) for factor in FACTORS]
-    steps = [np.uint32(key_step) for key_step in KEY_STEPS]
+def _random_bits(*words: Any) -> tuple[Any, ...]:
+    """Four words of each element; operands without dimensions apply to all elements.
+
+    Words are held in 64 bits, in which their products fit: to convert them in each round takes a
+    quarter more time.
+    """
+    factors, steps = ([np.uint64(word) for word in pair] for pair in (FACTORS, KEY_STEPS))
+    c0, c1, c2, c3, k0, k1 = (word.astype(np.uint64) for word in words)
     for _ in range(ROUNDS):
-        product0 = c0.astype(np.uint64) * factors[0]
-        product1 = c2.astype(np.uint64) * factors[1]
-        low0, low1 = product0.astype(np.uint32), product1.astype(np.uint32)
-        high0, high1 = (
-            (product0 >> _SHIFT).astype(np.uint32),
-            (product1 >> _SHIFT).astype(np.uint32),
-        )
-        c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
-        k0, k1 = k0 + steps[0], k1 + steps[1]
-    return c0, c1, c2, c3
+        product0, product1 = c0 * factors[0], c2 * factors[1]
+        c0, c2 = product1 >> _SHIFT, product0 >> _SHIFT
+        c0 ^= c1
+        c2 ^= c3
+        c0 ^= k0
+        c2 ^= k1
+        # The lower words still have the higher ones above them.
+        c0 &= _LOWER
+        c2 &= _LOWER
+        c1, c3 = product1, product0
+        k0, k1 = (k0 + steps[0]) & _LOWER, (k1 + steps[1]) & _LOWER
+    return tuple([word.astype(np.uint32) for word in (c0, c1, c2, c3)])

@@ -9,11 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from oneflow.base.device import CPU
 from oneflow.runtime.eager import current, has_unknown_checks
 from oneflow.runtime.events import SINK
 from oneflow.runtime.small_programs import read_part
 from oneflow.tensor.storage import MEMORY_LOCK
 from oneflow.tensor.views import Handle, unwrap
+
+# Bytes up to which NumPy looks at an array sooner than a compiled program has started.
+_SMALL = 2**20
 
 
 class _Reads(threading.local):
@@ -87,3 +91,18 @@ def read_number(tensor: Handle) -> Any:
             value = tensor._family.current()
         number = read_part(value, tensor._chain[0][1])
     return None if has_unknown_checks() else number
+
+
+def read_small(tensor: Handle) -> Any:
+    """The numbers of a small tensor on the CPU, as NumPy's.
+
+    Returns:
+        The numbers, which are not to be written to; None if they cannot be read without waiting, a
+        check before them may have failed, or somebody sees what is read.
+    """
+    spec = tensor._value.spec
+    if spec.device is not CPU or spec.nbytes > _SMALL or is_observed():
+        return None
+    value = tensor._value if tensor._family is None else unwrap(tensor)
+    numbers = read_part(value, ())
+    return None if has_unknown_checks() else numbers

@@ -8,6 +8,7 @@ from oneflow.primitives.operators import elementwise as p
 from oneflow.primitives.operators.reduce import all_true
 from oneflow.tensor.call import call
 from oneflow.tensor.operands import as_float, require_tensor
+from oneflow.tensor.reads import read_small
 from oneflow.tensor.tensor import Tensor
 
 
@@ -187,8 +188,14 @@ def equal(input: Tensor, other: Tensor) -> bool:
     """
     require_tensor(input, "equal")
     require_tensor(other, "equal")
-    if input._value.spec.shape != other._value.spec.shape:
+    spec, other_spec = input._value.spec, other._value.spec
+    if spec.shape != other_spec.shape:
         return False
+    if spec.dtype is other_spec.dtype:
+        numbers = read_small(input)
+        others = None if numbers is None else read_small(other)
+        if others is not None:
+            return bool((numbers == others).all())
     same = binary(p.eq, input, other)
     return call(all_true, same, dims=tuple(range(same.ndim))).item()
 

@@ -11,14 +11,23 @@ from __future__ import annotations
 import math
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from oneflow.base.dtype import float32
 from oneflow.base.spec import TensorSpec
 from oneflow.primitives.operation import Operation
+from oneflow.primitives.operators import lax_functions
 from oneflow.primitives.operators.elementwise import cast, div
 from oneflow.primitives.operators.indexing import rows_at
-from oneflow.primitives.operators.lax_functions import keepdim_max, keepdim_sum, replaced, wide
+from oneflow.primitives.operators.lax_functions import (
+    as_type,
+    keepdim_max,
+    keepdim_sum,
+    replaced,
+    size_in,
+    wide,
+)
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
@@ -49,7 +58,7 @@ def _labels(x, target, ignore_index):
 def _label_weights(x, labels, is_valid, weight):
     """``w[t]`` of each sample, 0 for ignored ones."""
     if not weight:
-        return is_valid.astype(x.dtype)
+        return lax.convert_element_type(is_valid, x.dtype)
     return jnp.where(is_valid, rows_at(weight[0], labels), 0).astype(x.dtype)
 
 
@@ -122,9 +131,15 @@ def _cross_entropy(x, target, smoothing, *weight, reduction: str, ignore_index: 
         uniform_loss = jnp.sum(weights * (lse - scores), axis=dim, keepdims=True) / x.shape[dim]
         losses = (1 - smoothing) * losses + jnp.where(not_ignored, smoothing * uniform_loss, 0)
     if reduction == "none":
-        return jnp.squeeze(losses, dim).astype(x.dtype)
-    total = jnp.sum(losses)
-    return (total / jnp.sum(label_weights) if reduction == "mean" else total).astype(x.dtype)
+        return as_type(lax.squeeze(losses, (dim,)), x.dtype)
+    total = _total(losses)
+    loss = lax.div(total, _total(label_weights)) if reduction == "mean" else total
+    return as_type(loss, x.dtype)
+
+
+def _total(x):
+    """The sum of all elements, which are in single precision at least."""
+    return lax.reduce_sum(x, axes=tuple(range(len(x.shape))))
 
 
 def _cross_entropy_backward(
@@ -134,17 +149,20 @@ def _cross_entropy_backward(
     dim = _class_dim(x)
     labels, not_ignored = _labels(scores, target, ignore_index)
     label_weights = _label_weights(scores, labels, not_ignored, weight)
-    scale = jnp.expand_dims(g, dim) if reduction == "none" else g
-    scale = scale / jnp.sum(label_weights) if reduction == "mean" else scale
+    scale = lax.expand_dims(g, (dim,)) if reduction == "none" else g
+    if reduction == "mean":
+        scale = lax_functions.div(scale, _total(label_weights))
     powers = lax.exp(lax.sub(scores, _finite_top(scores, dim)))
     share = lax.div(powers, keepdim_sum(powers, (dim,)))
     hit = lax.eq(lax.broadcasted_iota(labels.dtype, x.shape, dim), labels)
-    slope = lax.mul(label_weights, lax.sub(share, hit.astype(share.dtype)))
+    slope = lax.mul(label_weights, lax.sub(share, lax.convert_element_type(hit, share.dtype)))
     if smooth:
         weights = _along_classes(weight[0], scores) if weight else jnp.ones((), scores.dtype)
         total = jnp.sum(weights) if weight else x.shape[dim]
         slope = (1 - smoothing) * slope + smoothing / x.shape[dim] * (total * share - weights)
-    return jnp.where(not_ignored, scale * slope, 0).astype(x.dtype)
+    slope = lax_functions.mul(slope, scale)
+    counts = lax.broadcast_in_dim(not_ignored, slope.shape, range(len(slope.shape)))
+    return as_type(lax.select(counts, slope, lax_functions.full_of(slope, 0)), x.dtype)
 
 
 def _is_mean(attributes) -> bool:
@@ -212,9 +230,15 @@ cross_entropy.gradient(_gradient, writable="x")
 
 def bad_label(x, target, smoothing, *weight, reduction, ignore_index, smooth):
     """Return if a label is none of the classes of `x`, and the largest such label."""
-    bad = ((target < 0) | (target >= x.shape[_class_dim(x)])) & (target != ignore_index)
-    bad_targets = jnp.where(bad, target, jnp.iinfo(target.dtype).min)
-    return jnp.any(bad), (jnp.max(bad_targets) if target.size else jnp.zeros((), target.dtype))
+    dtype = target.dtype
+    if not target.size:
+        return jnp.zeros((), bool), jnp.zeros((), dtype)
+    labels = lax.reshape(target, (target.size,))
+    is_below = lax.lt(labels, size_in(dtype, x.shape[_class_dim(x)]))
+    is_class = lax.bitwise_and(lax.ge(labels, dtype.type(0)), is_below)
+    good = lax.bitwise_or(is_class, labels == ignore_index)
+    bad_labels = replaced(labels, good, np.iinfo(dtype).min)
+    return lax.reduce_or(lax.bitwise_not(good), (0,)), lax.reduce_max(bad_labels, (0,))
 
 
 def label_error(value, attributes, in_specs):
@@ -243,8 +267,9 @@ def _nll_backward(g, x, target, *weight, reduction: str, ignore_index: int):
     dim = _class_dim(x)
     labels, not_ignored = _labels(x, target, ignore_index)
     label_weights = _label_weights(x, labels, not_ignored, weight)
-    scale = jnp.expand_dims(g, dim) if reduction == "none" else g
-    scale = scale / jnp.sum(label_weights) if reduction == "mean" else scale
+    scale = lax.expand_dims(g, (dim,)) if reduction == "none" else g
+    if reduction == "mean":
+        scale = lax_functions.div(scale, _total(label_weights))
     hit = lax.broadcasted_iota(labels.dtype, x.shape, dim) == labels
     return jnp.where(hit & not_ignored, -scale * label_weights, 0)
 

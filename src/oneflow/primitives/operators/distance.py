@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
 from jax import lax
@@ -26,6 +29,8 @@ from oneflow.primitives.traits import Precision
 
 # Pairs from which on their distances are computed feature by feature.
 _MANY_PAIRS = 2**14
+# Terms that XLA adds up in registers; its kernel of 8 has no vectors, of 32 too few registers.
+_GROUP = 16
 
 
 def safe_norm(x, p: float, dim: int, keepdim: bool):
@@ -151,56 +156,61 @@ def _transposed(value):
 euclidean_distances.gradient(_euclidean_distances_rule)
 
 
-def _by_feature(x, y):
-    """A function of the number of a feature: its differences, ``[..., m, n]``."""
-    x, y = (materialize_array(jnp.moveaxis(wide(rows), -1, 0)) for rows in (x, y))
-
-    def differences(number):
-        of_x, of_y = (lax.dynamic_index_in_dim(rows, number, 0, False) for rows in (x, y))
-        return of_x[..., :, None] - of_y[..., None, :]
-
-    return differences
-
-
 def _are_many(x, y) -> bool:
     """Return whether one feature of all pairs is worth a step of a loop."""
     return min(x.shape[-2:] + y.shape[-2:]) > 0 and x.shape[-2] * y.shape[-2] >= _MANY_PAIRS
 
 
+def _rows_first(x):
+    """The last but one dimension of an array as the first, stored like that."""
+    return materialize_array(jnp.moveaxis(x, -2, 0))
+
+
+def _sum_of_terms(term: Callable[[Any], Any], count: int, zeros):
+    """The sum of ``term(number)`` for all numbers below `count`, sixteen in a pass over the sum."""
+
+    def add_group(group, total):
+        first = group * _GROUP
+        return total + functools.reduce(jnp.add, [term(first + i) for i in range(_GROUP)])
+
+    groups = count // _GROUP
+    total = loops.fori_loop(0, groups, add_group, zeros) if groups else zeros
+    return loops.fori_loop(
+        groups * _GROUP, count, lambda number, total: total + term(number), total
+    )
+
+
 @euclidean_distances.lowering("cpu")
 def _euclidean_distances_on_cpu(x, y):
-    """One feature after the other, so that the pairs stay in the cache.
+    """Some features after the others, so that the pairs stay in the cache.
 
-    512 x 512 pairs of 64 features take 1.4 ms, and their gradient 5; all differences at once take
-    4.3 and 83.
+    512 x 512 pairs of 64 features take 0.9 ms, all differences at once 4.3. Their gradient adds up
+    the rows of `y` likewise: 1.4 ms, and 83.
     """
     if not _are_many(x, y):
         return _euclidean_distances(x, y)
+    of_x, of_y = (_rows_first(jnp.swapaxes(wide(rows), -1, -2)) for rows in (x, y))
 
-    differences = _by_feature(x, y)
+    def squares(feature):
+        difference = of_x[feature][..., :, None] - of_y[feature][..., None, :]
+        return difference * difference
 
-    def add(number, total):
-        of_feature = differences(number)
-        return total + of_feature * of_feature
-
-    shape = (*x.shape[:-1], y.shape[-2])
-    zeros = jnp.zeros(shape, wide(x).dtype)
-    return jnp.sqrt(loops.fori_loop(0, x.shape[-1], add, zeros)).astype(x.dtype)
+    zeros = jnp.zeros((*x.shape[:-1], y.shape[-2]), of_x.dtype)
+    return jnp.sqrt(_sum_of_terms(squares, x.shape[-1], zeros)).astype(x.dtype)
 
 
 @euclidean_distances_x.lowering("cpu")
 def _euclidean_distances_gradient_on_cpu(g, x, y, out):
     if not _are_many(x, y):
         return _euclidean_distances_gradient(g, x, y, out)
-    slopes, differences = materialize_array(_slopes(g, out)), _by_feature(x, y)
+    slopes = _rows_first(jnp.swapaxes(_slopes(g, out), -1, -2))
+    columns, rows = materialize_array(jnp.swapaxes(wide(x), -1, -2)), _rows_first(wide(y))
 
-    def write(number, columns):
-        products = materialize_array(slopes * differences(number))
-        return lax.dynamic_update_index_in_dim(columns, jnp.sum(products, -1), number, 0)
+    def from_row(row):
+        return slopes[row][..., None, :] * (columns - rows[row][..., :, None])
 
-    zeros = jnp.zeros((x.shape[-1], *x.shape[:-1]), slopes.dtype)
-    columns = loops.fori_loop(0, x.shape[-1], write, zeros)
-    return jnp.moveaxis(columns, 0, -1).astype(x.dtype)
+    total = _sum_of_terms(from_row, y.shape[-2], jnp.zeros_like(columns))
+    return jnp.swapaxes(total, -1, -2).astype(x.dtype)
 
 
 # --- vectors of length 1

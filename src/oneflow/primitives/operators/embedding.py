@@ -10,7 +10,7 @@ from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators import loops
 from oneflow.primitives.operators.distance import safe_norm
 from oneflow.primitives.operators.indexing import out_of_range, require_elements, rows_at
-from oneflow.primitives.operators.lax_functions import as_type, wide
+from oneflow.primitives.operators.lax_functions import as_type, index_dtype, wide
 from oneflow.primitives.operators.rounding import quotient
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.shard_index import ShardIndex
@@ -49,16 +49,21 @@ def _axes(operation: Operation) -> Axes:
 
 
 def _embedding_backward(g, indices, *, rows: int, padding: int, by_frequency: bool):
-    flat = indices.reshape(-1)
-    grads = g.reshape(flat.shape[0], g.shape[-1])
+    flat = lax.reshape(indices, (indices.size,))
+    grads = lax.reshape(g, (indices.size, g.shape[-1]))
     if by_frequency:
         counts = jnp.zeros(rows, g.dtype).at[flat].add(1, mode="drop")
         grads = quotient(grads, counts[flat][:, None])
     # Rows outside of the table are dropped: the padding's, and wrong ones, which the check reports.
     unknown = flat < 0 if padding < 0 else (flat == padding) | (flat < 0)
     target = jnp.where(unknown, rows, flat)
-    table = jnp.zeros((rows, grads.shape[1]), g.dtype).at[target]
-    return table.add(grads, mode="drop", wrap_negative_indices=False)
+    return lax.scatter_add(
+        lax.full((rows, grads.shape[1]), 0, g.dtype),
+        lax.expand_dims(as_type(target, index_dtype(rows)), (1,)),
+        grads,
+        lax.ScatterDimensionNumbers((1,), (0,), (0,)),
+        mode=lax.GatherScatterMode.FILL_OR_DROP,
+    )
 
 
 def _backward_axes(operation: Operation) -> Axes:

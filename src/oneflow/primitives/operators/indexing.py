@@ -58,10 +58,18 @@ def require_elements(shape: tuple[int, ...], dims: tuple[int, ...], count: int) 
 
 
 def rows_at(table, indices):
-    """``table[indices]``; `jnp.take` returns an empty table itself, whatever the indices' shape."""
-    if not indices.size:
+    """``table[indices]``; positions out of range, which a check finds, are moved into it."""
+    if not indices.size or not table.size:
         return jnp.zeros((*indices.shape, *table.shape[1:]), table.dtype)
-    return jnp.take(table, indices, axis=0, mode="clip")
+    ndim = len(indices.shape)
+    within = tuple(range(ndim, ndim + len(table.shape) - 1))
+    return lax.gather(
+        table,
+        lax.expand_dims(indices, (ndim,)),
+        lax.GatherDimensionNumbers(within, (0,), (0,)),
+        slice_sizes=(1, *table.shape[1:]),
+        mode=lax.GatherScatterMode.CLIP,
+    )
 
 
 # A position given as a tensor, made fit for `select`.

@@ -22,6 +22,7 @@ from jax import lax
 
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.elementwise import cast
+from oneflow.primitives.operators.lax_functions import as_type
 from oneflow.primitives.operators.materialize import row_major
 from oneflow.primitives.operators.shape import unbind
 from oneflow.primitives.registry import Primitive, primitive
@@ -211,25 +212,21 @@ def as_real(array: Any, kind: Any) -> Any:
     """An array as the rules compute with it: of real numbers of type `kind`."""
     if jnp.iscomplexobj(array):
         array = jnp.stack([array.real, array.imag])
-    return array.astype(kind)
+    return as_type(array, kind)
 
 
 def closed(new: Any, old: Any) -> Any:
     """The result of an update rule, in the type of the value that it replaces."""
     if jnp.iscomplexobj(old):
         new = new[0] + 1j * new[1]
-    return new.astype(old.dtype)
+    return as_type(new, old.dtype)
 
 
 def unpacked(numbers_type: type, vector: Any, kind: Any) -> Any:
     """The numbers in a vector, in the type that a parameter is updated in."""
-    scalars = vector.astype(kind)
-    return numbers_type(
-        *[
-            lax.index_in_dim(scalars, index, keepdims=False)
-            for index in range(len(numbers_type._fields))
-        ]
-    )
+    scalars = as_type(vector, kind)
+    indices = range(len(numbers_type._fields))
+    return numbers_type(*[lax.index_in_dim(scalars, i, keepdims=False) for i in indices])
 
 
 def with_penalty(g, p, decay):

@@ -19,7 +19,9 @@ import numpy as np
 from jax import lax
 
 from oneflow.base.dtype import DType
+from oneflow.primitives.operators import lax_functions
 from oneflow.primitives.operators.elementwise import elementwise, zeros_like
+from oneflow.primitives.operators.lax_functions import as_type
 from oneflow.primitives.operators.materialize import materialize_array
 from oneflow.primitives.operators.philox import philox
 from oneflow.primitives.operators.radix_sort import sort_random
@@ -34,8 +36,9 @@ _u32, _u64 = jnp.uint32, jnp.uint64
 
 def _split64(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Low and high word of 64-bit numbers."""
-    x = x.astype(_u64)
-    return x.astype(_u32), (x >> _u64(32)).astype(_u32)
+    x = as_type(x, _u64)
+    words = x, lax.shift_right_logical(x, _u64(32))
+    return tuple([lax.convert_element_type(word, _u32) for word in words])
 
 
 def _numel(shape: tuple[int, ...], shard: ShardIndex | None) -> int:
@@ -73,31 +76,35 @@ def more_random_bits(
 
 def _join64(first: jax.Array, second: jax.Array) -> jax.Array:
     """A 64-bit word of two 32-bit ones."""
-    return (first.astype(_u64) << _u64(32)) | second.astype(_u64)
+    first, second = (lax.convert_element_type(word, _u64) for word in (first, second))
+    return lax.bitwise_or(lax.shift_left(first, _u64(32)), second)
 
 
 def _unit(first: jax.Array, second: jax.Array, dtype: np.dtype) -> jax.Array:
     """Numbers in [0, 1), every multiple of the type's resolution below 1 equally likely."""
     digits = jnp.finfo(dtype).nmant + 1
     if digits > 32:
-        bits = (_join64(first, second) >> _u64(64 - digits)).astype(jnp.int64)
+        bits, shift, kind = _join64(first, second), _u64(64 - digits), np.int64
     else:
-        bits = (first >> _u32(32 - digits)).astype(jnp.int32)
-    return bits.astype(dtype) * jnp.asarray(2.0**-digits, dtype)
+        bits, shift, kind = first, _u32(32 - digits), np.int32
+    digit_bits = lax.convert_element_type(lax.shift_right_logical(bits, shift), kind)
+    return lax.mul(lax.convert_element_type(digit_bits, dtype), np.asarray(2.0**-digits, dtype))
 
 
 def _unit_positive(first: jax.Array, second: jax.Array, dtype: np.dtype) -> jax.Array:
     """Numbers in (0, 1] that are fine near 0, to take the logarithm of; float32 or float64."""
-    if dtype == np.float64:
-        return (_join64(first, second).astype(dtype) + 0.5) * 2.0**-64
-    return (first.astype(dtype) + np.float32(0.5)) * np.float32(2.0**-32)
+    is_double = dtype == np.float64
+    bits, digits = (_join64(first, second), 64) if is_double else (first, 32)
+    middle = lax.add(lax.convert_element_type(bits, dtype), np.asarray(0.5, dtype))
+    return lax.mul(middle, np.asarray(2.0**-digits, dtype))
 
 
 def _series(square: jax.Array, terms: int, first: int) -> jax.Array:
     """Taylor's series of the cosine (`first` 0) or of the sine divided by its argument (1)."""
-    result = jnp.zeros_like(square)
-    for k in reversed(range(terms)):
-        result = result * square + (-1) ** k / math.factorial(2 * k + first)
+    factors = [(-1) ** k / math.factorial(2 * k + first) for k in range(terms)]
+    result = lax_functions.full_of(square, factors.pop())
+    for factor in reversed(factors):
+        result = lax.add(lax.mul(result, square), np.asarray(factor, square.dtype))
     return result
 
 
@@ -108,31 +115,37 @@ def _direction(first: jax.Array, second: jax.Array, dtype: np.dtype) -> tuple:
     where short series are exact: several times faster than `cos` of any number.
     """
     if dtype == np.float64:
-        rest, terms = (_join64(first, second) << _u64(2)).astype(jnp.int64), 9
+        bits, kind, terms = lax.shift_left(_join64(first, second), _u64(2)), np.int64, 9
     else:
-        rest, terms = (first << _u32(2)).astype(jnp.int32), 5
-    scale = math.pi / 2 * 2.0 ** (-8 * rest.dtype.itemsize)
-    angle = rest.astype(dtype) * jnp.asarray(scale, dtype)
-    square = angle * angle
-    sin, cos = angle * _series(square, terms, 1), _series(square, terms + 1, 0)
-    index = first >> _u32(30)
-    across = (index & _u32(1)) != 0
-    x, y = jnp.where(across, sin, cos), jnp.where(across, cos, sin)
-    left, below_axis = (index == 1) | (index == 2), index >= 2
-    return jnp.where(left, -x, x), jnp.where(below_axis, -y, y)
+        bits, kind, terms = lax.shift_left(first, _u32(2)), np.int32, 5
+    rest = lax.convert_element_type(lax.convert_element_type(bits, kind), dtype)
+    scale = math.pi / 2 * 2.0 ** (-8 * np.dtype(kind).itemsize)
+    angle = lax.mul(rest, np.asarray(scale, dtype))
+    square = lax.mul(angle, angle)
+    sin, cos = lax.mul(angle, _series(square, terms, 1)), _series(square, terms + 1, 0)
+    index = lax.shift_right_logical(first, _u32(30))
+    across = lax.ne(lax.bitwise_and(index, _u32(1)), _u32(0))
+    x, y = lax.select(across, sin, cos), lax.select(across, cos, sin)
+    left = lax.bitwise_or(lax.eq(index, _u32(1)), lax.eq(index, _u32(2)))
+    below_axis = lax.ge(index, _u32(2))
+    return lax.select(left, lax.neg(x), x), lax.select(below_axis, lax.neg(y), y)
 
 
 def _normal_pair(uint32_bits: tuple, dtype: np.dtype) -> tuple[jax.Array, jax.Array]:
     """Two independent standard normal numbers per element (Box and Muller): radius and angle."""
-    radius = jnp.sqrt(-2 * jnp.log(_unit_positive(uint32_bits[0], uint32_bits[1], dtype)))
+    uniform = _unit_positive(uint32_bits[0], uint32_bits[1], dtype)
+    radius = lax.sqrt(lax.mul(lax.log(uniform), np.asarray(-2, dtype)))
     cos, sin = _direction(uint32_bits[2], uint32_bits[3], dtype)
-    return radius * cos, radius * sin
+    return lax.mul(radius, cos), lax.mul(radius, sin)
 
 
 def below(bits: jax.Array, p: jax.Array) -> jax.Array:
     """True with probability `p`, exact to 2^-32; 0 gives never and 1 gives always."""
-    p = p.astype(jnp.promote_types(p.dtype, np.float32))
-    return (bits < (p * 2.0**32).astype(_u32)) | (p >= 1)
+    p = as_type(p, jnp.promote_types(p.dtype, np.float32))
+    if p.shape:
+        p = lax.expand_dims(p, range(len(bits.shape) - len(p.shape)))
+    limit = lax.convert_element_type(lax.mul(p, p.dtype.type(2.0**32)), _u32)
+    return lax.bitwise_or(lax.lt(bits, limit), lax.ge(p, p.dtype.type(1)))
 
 
 def _multiply_high(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -199,13 +212,13 @@ def _uniform(
         return lax.complex(
             _unit(uint32_bits[0], uint32_bits[1], kind), _unit(uint32_bits[2], uint32_bits[3], kind)
         )
-    low, high = low.astype(dtype.numpy), high.astype(dtype.numpy)
+    low, high = as_type(low, dtype.numpy), as_type(high, dtype.numpy)
     unit = _unit(uint32_bits[0], uint32_bits[1], dtype.numpy)
     # In double precision the product is exact, so that it does not matter whether XLA rounds it.
-    wide = [number.astype(np.float64) for number in (low, high, unit)]
-    result = (wide[0] + wide[2] * (wide[1] - wide[0])).astype(dtype.numpy)
+    start, stop, share = (as_type(number, np.float64) for number in (low, high, unit))
+    result = as_type(lax.add(lax.mul(share, lax.sub(stop, start)), start), dtype.numpy)
     # Rounding must not reach the excluded end.
-    return jnp.where(result < high, result, low)
+    return lax.select(lax.lt(result, high), result, lax.broadcast(low, result.shape))
 
 
 def _normal(
@@ -224,7 +237,8 @@ def _normal(
     if dtype.is_complex:
         scale = (std * math.sqrt(0.5)).astype(kind)
         return lax.complex(first * scale + mean.astype(kind), second * scale)
-    return (first * std.astype(kind) + mean.astype(kind)).astype(dtype.numpy)
+    scaled = lax.mul(first, as_type(std, kind))
+    return as_type(lax.add(scaled, as_type(mean, kind)), dtype.numpy)
 
 
 def _integer(
@@ -294,7 +308,8 @@ def _dropout(
     draw_mask=_drop_mask,
 ):
     drop = draw_mask(x, seed, stream, p, broadcast_dims, shard)
-    return x * jnp.where(drop, jnp.zeros((), x.dtype), scale.astype(x.dtype))
+    scales = lax.broadcast(as_type(scale, x.dtype), drop.shape)
+    return lax_functions.mul(x, lax_functions.replaced(scales, drop, 0))
 
 
 def _alpha_dropout(
@@ -363,7 +378,9 @@ random_permutation = random_primitive(
 
 
 def _same_mask(g, seed, stream, p, scale, broadcast_dims):
-    return dropout(g, seed, stream, p, scale, broadcast_dims=broadcast_dims)
+    # Without the default: the call of the forward pass, which is traced already.
+    dims = {"broadcast_dims": broadcast_dims} if broadcast_dims else {}
+    return dropout(g, seed, stream, p, scale, **dims)
 
 
 # Zeroes elements with probability p and scales the rest; whole slices along the dimensions
