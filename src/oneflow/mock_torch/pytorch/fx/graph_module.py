@@ -107,7 +107,9 @@ class GraphModule(nn.Module):
             for target in map(str, targets):
                 _copy_attr(root, self, target)
         else:
-            for target in sorted(set(map(str, targets)), key=lambda member: member.count(".")):
+            for target in sorted(
+                dict.fromkeys(map(str, targets)), key=lambda member: member.count(".")
+            ):
                 if target not in root:
                     raise RuntimeError(
                         f"`root` must have all that the graph names; it lacks `{target}`"

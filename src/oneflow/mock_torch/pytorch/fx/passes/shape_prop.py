@@ -28,7 +28,8 @@ class TensorMetadata(NamedTuple):
     qparams: dict[str, Any]
 
 
-def _metadata_of(value: Any) -> Any:
+def _extract_tensor_metadata(value: Any) -> Any:
+    """The properties of a tensor; other values themselves."""
     if not isinstance(value, Tensor):
         return value
     memory_format = next((x for x in _FORMATS if value.is_contiguous(memory_format=x)), None)
@@ -57,7 +58,7 @@ class ShapeProp(Interpreter):
         has_tensors: list[bool] = []
         map_aggregate(result, lambda member: has_tensors.append(isinstance(member, Tensor)))
         if any(has_tensors):
-            n.meta["tensor_meta"] = map_aggregate(result, _metadata_of)
+            n.meta["tensor_meta"] = map_aggregate(result, _extract_tensor_metadata)
         n.meta["type"] = type(result)
         return result
 
