@@ -99,7 +99,6 @@ WITH_HOOKS = {
 
 
 @pytest.mark.filterwarnings("ignore:.*weight_norm.*:FutureWarning")
-@pytest.mark.filterwarnings("ignore:PyTorch does not read a whole:UserWarning")
 @pytest.mark.parametrize("kind", WITH_HOOKS)
 @pytest.mark.parametrize("library", [torch, in_place_of("torch")], ids=["theirs", "ours"])
 def test_modules_with_hooks_are_saved(library: Any, kind: str) -> None:

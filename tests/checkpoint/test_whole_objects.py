@@ -161,3 +161,55 @@ def test_views_of_nested_tensors_travel() -> None:
     nested = torch.nested.nested_tensor([torch.arange(6.0).reshape(2, 3), torch.ones(1, 3)])
     read = _travelled(nested.transpose(1, 2), torch, OURS)
     assert read.unbind()[0].tolist() == [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
+
+
+LAZY: dict[str, tuple[str, tuple[Any, ...], dict[str, Any], tuple[int, ...]]] = {
+    "linear": ("LazyLinear", (2,), {"bias": False}, (4, 3)),
+    "convolution": (
+        "LazyConv2d",
+        (4, 3),
+        {"groups": 2, "padding": "same", "padding_mode": "reflect"},
+        (1, 6, 5, 5),
+    ),
+    "transposed convolution": (
+        "LazyConvTranspose1d",
+        (2, 3),
+        {"stride": 2, "output_padding": 1},
+        (1, 3, 5),
+    ),
+    "batch norm": ("LazyBatchNorm1d", (), {"eps": 0.5, "affine": False}, (4, 3)),
+    "instance norm": (
+        "LazyInstanceNorm2d",
+        (),
+        {"momentum": 0.5, "affine": True, "track_running_stats": True},
+        (2, 3, 4, 4),
+    ),
+}
+
+
+@pytest.mark.parametrize("is_loaded", [True, False])
+@pytest.mark.parametrize("name", LAZY)
+@pytest.mark.parametrize(("writer", "reader"), WAYS)
+@pytest.mark.filterwarnings("ignore:Lazy modules are:UserWarning")
+def test_lazy_layers_travel(writer: Any, reader: Any, name: str, is_loaded: bool) -> None:
+    if reader is torch and name == "instance norm" and is_loaded:
+        pytest.skip("PyTorch's layer takes no number of features from a state dict")
+    kind, arguments, options, shape = LAZY[name]
+    torch.manual_seed(0)
+    inputs = torch.randn(shape)
+    example = getattr(torch.nn, kind.removeprefix("Lazy"))(shape[1], *arguments, **options)
+    state = {key: value.numpy() for key, value in example.state_dict().items()}
+    layer = _travelled(getattr(writer.nn, kind)(*arguments, **options), writer, reader)
+    assert type(layer) is getattr(reader.nn, kind)
+    assert layer.has_uninitialized_params() or name == "batch norm"
+    if not is_loaded:
+        layer(reader.tensor(inputs.numpy()))
+    values = {key: reader.tensor(value) for key, value in state.items()}
+    if name == "batch norm" and not is_loaded:
+        assert layer.num_batches_tracked.item() == 1
+    layer.load_state_dict(values)
+    outputs = layer(reader.tensor(inputs.numpy()))
+    assert type(layer) is getattr(reader.nn, kind.removeprefix("Lazy"))
+    assert not layer._forward_pre_hooks
+    assert not layer._load_state_dict_pre_hooks
+    torch.testing.assert_close(torch.tensor(outputs.tolist()), example(inputs))

@@ -1,5 +1,8 @@
 """Data sets and samplers."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -232,3 +235,12 @@ def test_loaders_of_users_may_assign_options_as_in_pytorch():
     assert [[batch.tolist() for batch in loader] for _ in range(2)] == [[[0, 1], [2, 3], [4]]] * 2
     with pytest.raises(ValueError, match="batch_sampler attribute"):
         loader.batch_sampler = None
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))]
+)
+def test_copies_of_tensor_data_sets_hold_tensors(copied):
+    dataset = copied(data.TensorDataset(flow.ones(2, 3), flow.arange(2)))
+    assert [type(part) for part in dataset[0]] == [flow.Tensor, flow.Tensor]
+    assert dataset[1][1].item() == 1

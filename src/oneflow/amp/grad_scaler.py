@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from oneflow.amp.optimizer_stage import _refresh_per_optimizer_state
 from oneflow.base.device import CPU, Device
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.elementwise.clamp import where
@@ -265,6 +267,47 @@ class GradScaler(StaticGradScaler):
             new_count = where(bad.logical_or(is_due), good * 0, count)
             write(scale, unwrap(new_scale))
             write(good, unwrap(new_count))
+
+    def _state_in_pytorch(self) -> dict[str, Any]:
+        """All attributes as PyTorch's class has them.
+
+        Raises:
+            RuntimeError: gradients are unscaled, and `update` is still to be called.
+        """
+        if self._found_inf or self._stepped:
+            raise RuntimeError(
+                "a GradScaler is saved at the beginning of a step, or after `update`, not between "
+                "`unscale_` or `step` and `update`"
+            )
+        state = self.state_dict()
+        return {
+            "_device": "cpu" if self._scale is None else self._scale.device.type,
+            "_enabled": self._enabled,
+            "_init_scale": state["scale"],
+            "_scale": None,
+            "_growth_factor": self.growth_factor,
+            "_backoff_factor": self.backoff_factor,
+            "_growth_interval": self.growth_interval,
+            "_init_growth_tracker": state["_growth_tracker"],
+            "_growth_tracker": None,
+            "_per_optimizer_states": defaultdict(_refresh_per_optimizer_state),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the attributes of a copy, or of a whole scaler in a file of PyTorch."""
+        if "_device" not in state:
+            vars(self).update(state)
+            return
+        # One that is not enabled has no more than the mark in PyTorch.
+        GradScaler.__init__(
+            self,
+            state.get("_init_scale", 1.0),
+            state.get("_growth_factor", 2.0),
+            state.get("_backoff_factor", 0.5),
+            state.get("_growth_interval", 2000),
+            state["_enabled"],
+        )
+        self._first_count = state.get("_init_growth_tracker", 0)
 
     def get_growth_factor(self) -> float:
         """The factor by which the scale grows."""

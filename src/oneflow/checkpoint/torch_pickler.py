@@ -60,17 +60,7 @@ _OF_BYTES = (uint16, uint32, uint64)
 # Named as it is, so that PyTorch looks for nothing like it among its own.
 _NEW = TorchName("oneflow.checkpoint.torch_pickler", "new_of_this_package")
 # Classes whose objects have other attributes here, by their names in PyTorch.
-_INCOMPATIBLE_WITH_PYTORCH = frozenset(
-    {
-        *(("torch.nn", "LazyLinear"), ("torch.utils.data", "DataLoader")),
-        *(("torch.optim.swa_utils", "AveragedModel"), ("torch", "GradScaler")),
-        *(
-            ("torch.nn", f"Lazy{layer}{dims}d")
-            for layer in ("Conv", "ConvTranspose", "BatchNorm", "InstanceNorm")
-            for dims in (1, 2, 3)
-        ),
-    }
-)
+_INCOMPATIBLE_WITH_PYTORCH = frozenset({("torch.optim.swa_utils", "AveragedModel")})
 
 
 class GlobalTensorError(Exception):
@@ -290,6 +280,10 @@ def _place_of(obj: Any) -> tuple[str, str] | None:
 
 
 def _write_name(pickler: Any, obj: Any, module: str, name: str) -> None:
+    owner, _, attribute = name.rpartition(".")
+    if owner and pickler.proto < 4:
+        pickler.save_reduce(getattr, (TorchName(module, owner), attribute), obj=obj)
+        return
     if pickler.proto >= 4:
         pickler.save(module)
         pickler.save(name)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import bisect
+import contextlib
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -74,6 +76,20 @@ class IterableDataset(Dataset[T_co]):
         return ChainDataset([self, other])
 
 
+# Whether data sets are on their way to worker processes.
+_SENT_TO_WORKERS: ContextVar[bool] = ContextVar("sent_to_workers", default=False)
+
+
+@contextlib.contextmanager
+def sending_to_workers() -> Iterator[None]:
+    """Pickle data sets inside for worker processes, which know no tensors."""
+    token = _SENT_TO_WORKERS.set(True)
+    try:
+        yield
+    finally:
+        _SENT_TO_WORKERS.reset(token)
+
+
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """Samples that are the rows of tensors.
 
@@ -110,6 +126,8 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         return tuple([tensor[order] for tensor in self.tensors])
 
     def __getstate__(self) -> dict[str, Any]:
+        if not _SENT_TO_WORKERS.get():
+            return self.__dict__
         # Worker processes get NumPy arrays: they would otherwise have to start XLA.
         arrays = [t.numpy() if isinstance(t, Tensor) else t for t in self.tensors]
         return {**self.__dict__, "tensors": tuple(arrays)}

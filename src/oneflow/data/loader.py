@@ -16,6 +16,7 @@ from oneflow.data.collate import default_collate, default_convert, to_tensors
 from oneflow.data.dataset import Dataset, IterableDataset
 from oneflow.data.fetch import EndOfStream, Fetcher
 from oneflow.data.fixed_attributes import FixedAttributes
+from oneflow.data.loader_attributes import from_pytorch, in_pytorch
 from oneflow.data.loader_options import check_workers, prepare_stream
 from oneflow.data.pipe_graph import PipeEpoch
 from oneflow.data.pool import WorkerPool, context_for
@@ -216,6 +217,13 @@ class DataLoader(FixedAttributes, KeywordSuggestion, Generic[T_co]):
         self.batch_size = batch_size
         self.sampler, self.batch_sampler = sampler, batch_sampler
         self._auto_collation = batch_sampler is not None or batch_size is not None
+
+    def _state_in_pytorch(self) -> dict[str, Any]:
+        """All attributes as PyTorch's class has them."""
+        return in_pytorch(vars(self))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(from_pytorch(state))
 
     @property
     def _numbers(self) -> Any:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oneflow.base.process_settings import current_settings
+from oneflow.data.dataset import sending_to_workers
 from oneflow.data.file_objects import FILE_OBJECTS
 from oneflow.data.messages import Message
 
@@ -111,7 +112,8 @@ def _pickle(kind: Any, content: Any, failed: set[type]) -> WorkerMessage:
         stream, protocol=5, buffer_callback=buffers.append
     )
     pickler.dump(current_settings())
-    pickler.dump(content)
+    with sending_to_workers():
+        pickler.dump(content)
     pickler.dump(getattr(pickler, "script_names", {}))
     message = Message([stream.getbuffer(), *(buffer.raw() for buffer in buffers)])
     return WorkerMessage(message, classes=getattr(pickler, "classes", {}))

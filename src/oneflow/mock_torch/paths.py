@@ -158,6 +158,17 @@ _ROWS = (
         )
         + " _Multinomial=MultinomialCounts",
     ),
+    (
+        "torch._jit_internal",
+        "torch.jit",
+        "Final Future export ignore is_scripting unused _overload _overload_method "
+        "_copy_to_script_wrapper=unused",
+    ),
+    (
+        "torch._jit_internal",
+        "torch.jit.annotations",
+        "BroadcastingList1 BroadcastingList2 BroadcastingList3",
+    ),
     ("torch._lobpcg", "torch", "lobpcg"),
     (
         "torch._C",

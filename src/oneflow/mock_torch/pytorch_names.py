@@ -34,6 +34,7 @@ _PUBLIC = (
 )
 # Further names, also of classes that are not public: files name those of a model's parts.
 _ADDITIONAL = {
+    "torch.amp.grad_scaler": "OptState _refresh_per_optimizer_state",
     "torch.autograd.function": "FunctionCtx InplaceFunction once_differentiable",
     "torch.autograd.graph": "save_on_cpu saved_tensors_hooks",
     "torch.distributions.constraint_registry": "ConstraintRegistry",
@@ -58,9 +59,14 @@ _ADDITIONAL = {
         "SpectralNorm SpectralNormLoadStateDictPreHook SpectralNormStateDictHook"
     ),
     "torch.nn.utils.weight_norm": "WeightNorm",
+    "torch.optim.lr_scheduler": (
+        "CyclicLR._exp_range_scale_fn CyclicLR._triangular2_scale_fn CyclicLR._triangular_scale_fn"
+    ),
+    "torch.optim.swa_utils": "SWALR._cosine_anneal SWALR._linear_anneal",
     "torch.torch_version": "TorchVersion",
     "torch.utils._pytree": "GetAttrKey LeafSpec MappingKey SequenceKey TreeSpec",
     "torch.utils.checkpoint": "checkpoint checkpoint_sequential",
+    "torch.utils.data.dataloader": "_InfiniteConstantSampler",
     "torch.utils.hooks": "RemovableHandle",
 }
 # Names that PyTorch's public modules have here alone: its files hold none of them.

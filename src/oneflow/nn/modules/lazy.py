@@ -62,7 +62,10 @@ class LazyModuleMixin(Module):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.register_forward_pre_hook(_initialize, with_kwargs=True)
+        # As in PyTorch, whose files hold both hooks and their handles.
+        self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
+        initialize: Any = self._infer_parameters
+        self._initialize_hook = self.register_forward_pre_hook(initialize, with_kwargs=True)
 
     def has_uninitialized_params(self) -> bool:
         """Test if a parameter or buffer has neither shape nor values."""
@@ -73,9 +76,21 @@ class LazyModuleMixin(Module):
         """Give the parameters shapes and values; called with the arguments of the first call."""
         raise NotImplementedError(f"{type(self).__name__} must define `initialize_parameters`")
 
-    def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, *args: Any, **kwargs: Any
+    def _infer_parameters(
+        self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
     ) -> None:
+        """Initialise the layer from its first input, before the call.
+
+        Raises:
+            RuntimeError: its `initialize_parameters` leaves some without shape.
+        """
+        self.initialize_parameters(*args, **(kwargs or {}))
+        if self.has_uninitialized_params():
+            raise RuntimeError(f"{type(self).__name__}.initialize_parameters() must initialize all")
+        self._materialize()
+
+    def _lazy_load_hook(self, state_dict: Any, prefix: str, *_: Any) -> None:
+        """Give the parameters the shapes of those that are loaded."""
         for registry in (self._parameters, self._buffers):
             for name, tensor in registry.items():
                 loaded = state_dict.get(f"{prefix}{name}")
@@ -83,15 +98,12 @@ class LazyModuleMixin(Module):
                     continue
                 if isinstance(tensor, _UNINITIALIZED):
                     tensor.materialize(loaded.shape)
-        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def _materialize(self) -> None:
         """Be an ordinary layer from now on."""
-        hooks = self._forward_pre_hooks
-        for number in [
-            n for n, hook in hooks.items() if getattr(hook, "function", None) is _initialize
-        ]:
-            del hooks[number]
+        self._initialize_hook.remove()
+        self._load_hook.remove()
+        del self._initialize_hook, self._load_hook
         if self.cls_to_become is not None:
             object.__setattr__(self, "__class__", self.cls_to_become)
 
@@ -135,7 +147,7 @@ class _LazyModule(LazyModuleMixin):
         for name, buffer in example._buffers.items():
             lazy = buffer
             if buffer is not None and buffer.ndim:
-                lazy = UninitializedBuffer(buffer.device, buffer.dtype)
+                lazy = UninitializedBuffer(device=buffer.device, dtype=buffer.dtype)
             self.register_buffer(name, lazy)
 
     def _groups(self) -> int:
@@ -169,32 +181,46 @@ class _LazyModule(LazyModuleMixin):
         for name in ("_arguments", "_size_name"):
             del vars(self)[name]
 
-    def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, *args: Any, **kwargs: Any
-    ) -> None:
+    def _lazy_load_hook(self, state_dict: Any, prefix: str, *_: Any) -> None:
         for name, dim in (("weight", self._weight_dim), ("running_mean", 0)):
             parameter = state_dict.get(f"{prefix}{name}")
             if parameter is not None and not isinstance(parameter, _UNINITIALIZED):
                 if self._size_name not in vars(self):
                     self._set_size(parameter.shape[dim] * (self._groups() if dim else 1))
                 break
-        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+        super()._lazy_load_hook(state_dict, prefix)
+
+    def _attributes_in_pytorch(self) -> dict[str, Any]:
+        """Return the attributes of a layer of no inputs, as PyTorch has them."""
+        example = self._make(self._groups())
+        own = {name: value for name, value in vars(example).items() if name not in vars(self)}
+        size = {self._size_name: vars(self).get(self._size_name, 0)}
+        return {**own, **example._attributes_in_pytorch(), **size}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the attributes of a copy, or of a whole layer in a file of PyTorch."""
+        name = next(iter(inspect.signature(self.cls_to_become).parameters))
+        others = {n: value for n, value in state.items() if n != name or value}
+        if "_arguments" not in state:
+            others.update(_size_name=name, _arguments=self._arguments_in(state, name))
+        super().__setstate__(others)
+
+    def _arguments_in(self, state: dict[str, Any], size_name: str) -> dict[str, Any]:
+        """Return the arguments that have led to the attributes of a layer of PyTorch."""
+        arguments: dict[str, Any] = {size_name: 1}
+        parameters = state["_parameters"]
+        for name in inspect.signature(self.cls_to_become).parameters:
+            if name in state:
+                arguments.setdefault(name, state[name])
+            elif name in parameters:
+                arguments[name] = parameters[name] is not None
+            elif name in ("device", "dtype") and parameters.get("weight") is not None:
+                arguments[name] = getattr(parameters["weight"], name)
+        return arguments
 
     def extra_repr(self) -> str:
         arguments = {**self._arguments, self._size_name: vars(self).get(self._size_name, "?")}
         return ", ".join(f"{name}={value}" for name, value in arguments.items())
-
-
-def _initialize(module: LazyModuleMixin, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Initialise a lazy layer from its first input, before the call.
-
-    Raises:
-        RuntimeError: its `initialize_parameters` leaves some without shape.
-    """
-    module.initialize_parameters(*args, **kwargs)
-    if module.has_uninitialized_params():
-        raise RuntimeError(f"{type(module).__name__}.initialize_parameters() must initialize all")
-    module._materialize()
 
 
 class LazyLinear(_LazyModule):

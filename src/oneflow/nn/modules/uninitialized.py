@@ -178,18 +178,31 @@ class UninitializedBuffer(_Uninitialized, Buffer):
 
     cls_to_become = Tensor
 
-    def __new__(cls, device: Device | str | None = None, dtype: DType | None = None) -> Buffer:
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+        persistent: bool = True,
+    ) -> Buffer:
         enable_overrides()
-        return super().__new__(cls, empty(0, device=device, dtype=dtype))
+        data = empty(0, device=device, dtype=dtype, requires_grad=requires_grad)
+        return super().__new__(cls, data, persistent=persistent)
 
-    def __init__(self, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        requires_grad: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        persistent: bool = True,
+    ) -> None:
         # Everything happens in `__new__`.
         pass
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
-        return (type(self), (self.device, self.dtype))
+        return (type(self), (self.requires_grad, self.device, self.dtype))
 
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """Return one of another dtype or on another device."""
         converted = super().to(*args, **kwargs)
-        return UninitializedBuffer(converted.device, converted.dtype)
+        return UninitializedBuffer(device=converted.device, dtype=converted.dtype)

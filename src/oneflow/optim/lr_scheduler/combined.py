@@ -41,6 +41,20 @@ class _CombinedLR(LRScheduler):
         self._note_step(self.last_step)
         return super()._next_lrs(previous)
 
+    def _state_in_pytorch(self) -> dict[str, Any]:
+        state = super()._state_in_pytorch()
+        return {**state, "_schedulers": state.pop("schedulers")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the attributes of a copy, or of a whole schedule in a file of PyTorch."""
+        if "_schedulers" in state:
+            state = dict(state)
+            state["schedulers"] = schedulers = state.pop("_schedulers")
+            state.setdefault("last_epoch", schedulers[0].last_step)
+            state.setdefault("_step_count", schedulers[0]._step_count)
+            state.setdefault("base_lrs", list(schedulers[0].base_lrs))
+        super().__setstate__(state)
+
     def state_dict(self) -> dict[str, Any]:
         state = super().state_dict()
         name = "_schedulers" if program_name() == PYTORCH else "schedulers"
@@ -154,6 +168,12 @@ class SequentialLR(_CombinedLR):
     def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
         scheduler, inner_step = self._scheduler_at(step)
         return scheduler.lrs_at(base_lrs, inner_step)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the attributes of a copy, or of a whole schedule in a file of PyTorch."""
+        super().__setstate__(state)
+        # PyTorch's schedules always count from their own milestones on.
+        self.__dict__.setdefault("interval_rescaling", [True] * len(self.milestones))
 
     def _scheduler_at(self, step: int) -> tuple[LRScheduler, int]:
         """The schedule of a step, and the number of the step in it."""

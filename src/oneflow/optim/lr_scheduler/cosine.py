@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler, check_count
 from oneflow.optim.optimizer import Optimizer
@@ -134,6 +135,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             return self.eta_min
         highest = base_lr * self.decay_rate**cycle
         return self.eta_min + (highest - self.eta_min) * _half_cosine(since / length)
+
+    def _defaults_of_pytorch(self) -> dict[str, Any]:
+        return {**super()._defaults_of_pytorch(), "decay_rate": 1.0, "restart_limit": 0}
 
     def _position(self, step: int) -> tuple[int, int, int]:
         """Number of restarts before `step`, steps since then, length of the current fall."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from oneflow.optim.groups import set_rate
@@ -38,6 +39,9 @@ class _MomentumLR(LRScheduler):
             "`cycle_momentum=True` needs an optimizer with `momentum` or `betas`; "
             f"{type(optimizer).__name__} has neither"
         )
+
+    def _state_in_pytorch(self) -> dict[str, Any]:
+        return {**super()._state_in_pytorch(), "use_beta1": "betas" in self.optimizer.defaults}
 
     def _momentum_options(self, step: int) -> Iterator[dict[str, Any]]:
         """The option of each group that is its momentum after `step` steps."""
@@ -148,17 +152,55 @@ class CyclicLR(_MomentumLR):
         function = getattr(self.scale_fn, "__dict__", None)
         return {**super()._in_pytorch(state), **sizes, "_scale_fn_custom": function or None}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a `state_dict`; PyTorch's has a cycle's length and the part that rises."""
-        state = dict(state_dict)
-        attributes = state.pop("_scale_fn_custom", None)
+    def _from_pytorch(self, state: dict[str, Any]) -> dict[str, Any]:
+        state = super()._from_pytorch(state)
+        # PyTorch has a cycle's length and the part that rises.
         if "total_size" in state:
             length, part = state.pop("total_size"), state.pop("step_ratio")
             state["step_size_up"] = length * part
             state["step_size_down"] = length - length * part
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from a `state_dict`, which may be one of PyTorch's."""
+        state = dict(state_dict)
+        attributes = state.pop("_scale_fn_custom", None)
         super().load_state_dict(state)
         if attributes is not None and self.scale_fn is not None:
             vars(self.scale_fn).update(attributes)
+
+    def _state_in_pytorch(self) -> dict[str, Any]:
+        state = super()._state_in_pytorch()
+        # There `scale_fn` is a method, which asks the one or the other.
+        del state["scale_fn"]
+        own: Any = {
+            "triangular": self._triangular_scale_fn,
+            "triangular2": self._triangular2_scale_fn,
+            "exp_range": functools.partial(self._exp_range_scale_fn, self.gamma),
+        }
+        functions = {"_scale_fn_custom": self.scale_fn, "_scale_fn_ref": own.get(self.mode)}
+        return {**state, **functions}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the attributes of a copy, or of a whole schedule in a file of PyTorch."""
+        if "_scale_fn_custom" in state:
+            functions = ("_scale_fn_custom", "_scale_fn_ref")
+            others = {name: value for name, value in state.items() if name not in functions}
+            state = {**others, "scale_fn": state["_scale_fn_custom"]}
+        super().__setstate__(state)
+
+    # PyTorch's names: its files hold the function of a schedule.
+    @staticmethod
+    def _triangular_scale_fn(x: float) -> float:
+        return 1.0
+
+    @staticmethod
+    def _triangular2_scale_fn(x: float) -> float:
+        return 0.5 ** (x - 1)
+
+    @staticmethod
+    def _exp_range_scale_fn(gamma: float, x: float) -> float:
+        return gamma**x
 
     def options_ahead(self, steps: int) -> list[list[dict[str, Any]]] | None:
         return super().options_ahead(steps) if self.scale_fn is None else None
@@ -171,10 +213,14 @@ class CyclicLR(_MomentumLR):
             height = since / self.step_size_up
         else:
             height = (length - since) / self.step_size_down
+        count = cycle if self.scale_mode == "cycle" else step
         if self.scale_fn is not None:
-            return height * self.scale_fn(cycle if self.scale_mode == "cycle" else step)
-        factors = {"triangular2": 0.5 ** (cycle - 1), "exp_range": self.gamma**step}
-        return height * factors.get(self.mode, 1.0)
+            return height * self.scale_fn(count)
+        if self.mode == "exp_range":
+            return height * self._exp_range_scale_fn(self.gamma, count)
+        is_triangular2 = self.mode == "triangular2"
+        function = self._triangular2_scale_fn if is_triangular2 else self._triangular_scale_fn
+        return height * function(count)
 
     def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
         height = self._height(step)
@@ -293,6 +339,28 @@ class OneCycleLR(_MomentumLR):
                 phase.update({f"{side}_lr": lr, f"{side}_momentum": momentum})
             phases.append(phase)
         return {**super()._in_pytorch(state), "_schedule_phases": phases}
+
+    def _from_pytorch(self, state: dict[str, Any]) -> dict[str, Any]:
+        state = super()._from_pytorch(state)
+        phases = state.pop("_schedule_phases", None)
+        if phases and "max_lrs" not in state:
+            state.update(self._settings_of(phases, state["total_steps"]))
+        return state
+
+    def _settings_of(self, phases: Sequence[Mapping[str, Any]], steps: int) -> dict[str, Any]:
+        """The settings that PyTorch keeps as phases, and in the parameter groups."""
+        groups = self.optimizer.param_groups
+        first = groups[0]
+        momentums = [(group.get("base_momentum"), group.get("max_momentum")) for group in groups]
+        return {
+            "pct_start": (phases[0]["end_step"] + 1) / steps,
+            "three_phase": len(phases) == 3,
+            "max_lrs": [group["max_lr"] for group in groups],
+            "div_factor": first["max_lr"] / first["initial_lr"],
+            "final_div_factor": first["initial_lr"] / first["min_lr"],
+            "base_momentums": [low for low, _ in momentums],
+            "max_momentums": [high for _, high in momentums],
+        }
 
     def _intervals(self) -> list[tuple[float, str, str]]:
         """Last step of each phase and the points it goes between."""

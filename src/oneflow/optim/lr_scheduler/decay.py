@@ -85,12 +85,14 @@ class MultiStepLR(LRScheduler):
     def _in_pytorch(self, state: dict[str, Any]) -> dict[str, Any]:
         return {**super()._in_pytorch(state), "milestones": Counter(self.milestones)}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a `state_dict`; PyTorch's counts how often each milestone is given."""
-        super().load_state_dict(state_dict)
-        if isinstance(self.milestones, Mapping):
-            counts = sorted(self.milestones.items())
-            self.milestones = [step for step, count in counts for _ in range(count)]
+    def _from_pytorch(self, state: dict[str, Any]) -> dict[str, Any]:
+        state = super()._from_pytorch(state)
+        milestones = state.get("milestones")
+        # PyTorch counts how often each one is given.
+        if isinstance(milestones, Mapping):
+            counts = sorted(milestones.items())
+            state["milestones"] = [step for step, count in counts for _ in range(count)]
+        return state
 
 
 class ExponentialLR(LRScheduler):
@@ -248,6 +250,9 @@ class PolynomialLR(LRScheduler):
         self.power = power
         self.cycle = cycle
         super().__init__(optimizer, last_step, verbose)
+
+    def _defaults_of_pytorch(self) -> dict[str, Any]:
+        return {**super()._defaults_of_pytorch(), "end_learning_rate": 0.0, "cycle": False}
 
     def get_lr(self, base_lr: float, step: int) -> float:
         length = self.max_decay_steps

@@ -74,6 +74,14 @@ class ReduceLROnPlateau(LRScheduler):
         self.num_bad_steps = 0
         self.cooldown_counter = 0
 
+    def _in_pytorch(self, state: dict[str, Any]) -> dict[str, Any]:
+        mode_worse = math.inf if self.mode == "min" else -math.inf
+        return {**super()._in_pytorch(state), "mode_worse": mode_worse}
+
+    def _from_pytorch(self, state: dict[str, Any]) -> dict[str, Any]:
+        state = super()._from_pytorch(state)
+        return {name: value for name, value in state.items() if name != "mode_worse"}
+
     @property
     def in_cooldown(self) -> bool:
         """True while the scheduler waits after a change."""

@@ -277,9 +277,31 @@ class LRScheduler(KeywordSuggestion):
         """Go on from a `state_dict`, which may be one of PyTorch's."""
         if self.optimizer.schedule_of_graph is self:
             self.optimizer.used_options = None
+        for name, value in self._from_pytorch(state_dict).items():
+            setattr(self, name, value)
+
+    def _from_pytorch(self, state: dict[str, Any]) -> dict[str, Any]:
+        """The entries of a `state_dict` as they are here; those that are so already stay."""
         names = {name: here for here, name in self._pytorch_names.items()}
-        for name, value in state_dict.items():
-            setattr(self, names.get(name, name), value)
+        return {names.get(name, name): value for name, value in state.items()}
+
+    def _state_in_pytorch(self) -> dict[str, Any]:
+        """All attributes as PyTorch's class has them."""
+        steps = {"_is_initial": False, "_get_lr_called_within_step": False}
+        return {**self._in_pytorch(vars(self)), **steps}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the attributes of a copy, or of a whole schedule in a file of PyTorch."""
+        if "last_step" not in state:
+            self.__dict__["optimizer"] = state["optimizer"]
+            state = {**self._defaults_of_pytorch(), **self._from_pytorch(state)}
+        self.__dict__.update(state)
+
+    def _defaults_of_pytorch(self) -> dict[str, Any]:
+        """Attributes that PyTorch's class may lack, of a schedule that is read from a file."""
+        groups = self.optimizer.param_groups
+        first = [copied_option(group.get("initial_lr", group["lr"])) for group in groups]
+        return {"verbose": False, "_step_count": 1, "base_lrs": first}
 
 
 def _accept_last_epoch(init: Callable) -> Callable:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from oneflow.optim.lr_scheduler.scheduler import LRScheduler
 from oneflow.optim.optimizer import Optimizer
@@ -61,10 +61,29 @@ class SWALR(LRScheduler):
         self.anneal_epochs, self.anneal_strategy = anneal_epochs, anneal_strategy
         super().__init__(optimizer, last_step)
 
+    # PyTorch's names: its files hold the function of a schedule.
+    @staticmethod
+    def _cosine_anneal(t: float) -> float:
+        return (1 - math.cos(math.pi * t)) / 2
+
+    @staticmethod
+    def _linear_anneal(t: float) -> float:
+        return t
+
+    def _state_in_pytorch(self) -> dict[str, Any]:
+        return {**super()._state_in_pytorch(), "anneal_func": self._curve()}
+
+    def _from_pytorch(self, state: dict[str, Any]) -> dict[str, Any]:
+        state = super()._from_pytorch(state)
+        return {name: value for name, value in state.items() if name != "anneal_func"}
+
+    def _curve(self) -> Callable[[float], float]:
+        return self._cosine_anneal if self.anneal_strategy == "cos" else self._linear_anneal
+
     def _share(self, step: int) -> float:
         """The part of the way that is behind after `step` steps."""
         done = min(step / self.anneal_epochs, 1.0) if self.anneal_epochs else 1.0
-        return (1 - math.cos(math.pi * done)) / 2 if self.anneal_strategy == "cos" else done
+        return self._curve()(done)
 
     def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
         """Return the rates of all groups after `step` steps from `base_lrs`."""

@@ -1,14 +1,8 @@
 """Names that ``torch.amp.grad_scaler`` has beside `oneflow.amp.grad_scaler`."""
 
-import enum
-
-
-class OptState(enum.Enum):
-    """The last action on the gradients of an optimizer since `update`."""
-
-    READY = 0
-    UNSCALED = 1
-    STEPPED = 2
-
+from oneflow.amp.optimizer_stage import (
+    OptState as OptState,
+    _refresh_per_optimizer_state as _refresh_per_optimizer_state,
+)
 
 __all__ = ["OptState"]

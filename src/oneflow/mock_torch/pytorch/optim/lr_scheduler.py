@@ -179,12 +179,16 @@ class CosineAnnealingWarmRestarts(lr_scheduler.CosineAnnealingWarmRestarts):
         position = {"last_epoch": self.last_epoch, "T_cur": self.T_cur, "T_i": self.T_i}
         return {**super().state_dict(), **position}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a `state_dict`, which may be one of PyTorch's."""
+    def _state_in_pytorch(self) -> dict[str, Any]:
+        position = {"last_epoch": self.last_epoch, "T_cur": self.T_cur, "T_i": self.T_i}
+        return {**super()._state_in_pytorch(), **position}
+
+    def _from_pytorch(self, state: dict[str, Any]) -> dict[str, Any]:
         position = ("last_epoch", "T_cur", "T_i")
-        super().load_state_dict({n: v for n, v in state_dict.items() if n not in position})
-        if "T_cur" in state_dict:
-            self.last_step = state_dict["last_epoch"] + state_dict["T_cur"] % 1
+        here = super()._from_pytorch({n: v for n, v in state.items() if n not in position})
+        if "T_cur" in state:
+            here["last_step"] = state["last_epoch"] + state["T_cur"] % 1
+        return here
 
 
 class ChainedScheduler(lr_scheduler.ChainedScheduler):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow.data.loader import Batches as _BaseDataLoaderIter
+from oneflow.data.loader_attributes import InfiniteConstantSampler as _InfiniteConstantSampler
 from oneflow.mock_torch.pytorch.utils.data import _utils
 from oneflow.mock_torch.pytorch.utils.data.iterators import (
     _DatasetKind,
@@ -32,6 +33,7 @@ __all__ = [
     "SequentialSampler",
     "_BaseDataLoaderIter",
     "_DatasetKind",
+    "_InfiniteConstantSampler",
     "_MultiProcessingDataLoaderIter",
     "_SingleProcessDataLoaderIter",
     "_collate_fn_t",

@@ -1,0 +1,18 @@
+"""What PyTorch's scaler of gradients keeps for each optimizer: its files name the function."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+
+class OptState(enum.Enum):
+    """The last action on the gradients of an optimizer since `update`."""
+
+    READY = 0
+    UNSCALED = 1
+    STEPPED = 2
+
+
+def _refresh_per_optimizer_state() -> dict[str, Any]:
+    return {"stage": OptState.READY, "found_inf_per_device": {}}
