@@ -391,6 +391,8 @@ def test_distributions_are_transforms_of_their_base(name: str) -> None:
     numbers = [0.7, 1.5] if name in ("Gumbel", "Pareto", "Weibull", "Kumaraswamy") else [1.5]
     theirs = getattr(torch.distributions, name)(*map(torch.tensor, numbers))
     ours = getattr(flow.distributions, name)(*map(flow.tensor, numbers))
+    assert isinstance(ours, flow.distributions.TransformedDistribution)
+    assert issubclass(type(ours), flow.distributions.TransformedDistribution)
     base, their_base = ours.base_dist, theirs.base_dist
     assert type(base).__name__ == type(their_base).__name__
     for key in their_base.arg_constraints:

@@ -10,11 +10,13 @@ from oneflow.base.limits import finfo
 from oneflow.distributions.elementwise_transforms import AffineTransform, ExpTransform
 from oneflow.distributions.inverse_transform_sampling import LocationScale
 from oneflow.distributions.transform import Transform
+from oneflow.distributions.transformed_distribution import TransformedDistribution
 from oneflow.distributions.uniform import Uniform
 from oneflow.functional.creation.factory_functions import full_like, ones_like
 from oneflow.tensor.tensor import Tensor
 
 
+@TransformedDistribution.register
 class Gumbel(LocationScale):
     """The Gumbel distribution: of the largest of many numbers.
 

@@ -6,10 +6,12 @@ import math
 
 from oneflow.distributions.cauchy import Cauchy
 from oneflow.distributions.folded import Folded
+from oneflow.distributions.transformed_distribution import TransformedDistribution
 from oneflow.functional.creation.factory_functions import full_like
 from oneflow.tensor.tensor import Tensor
 
 
+@TransformedDistribution.register
 class HalfCauchy(Folded):
     """The size of Cauchy numbers of median 0.
 

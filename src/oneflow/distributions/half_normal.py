@@ -6,9 +6,11 @@ import math
 
 from oneflow.distributions.folded import Folded
 from oneflow.distributions.normal import Normal
+from oneflow.distributions.transformed_distribution import TransformedDistribution
 from oneflow.tensor.tensor import Tensor
 
 
+@TransformedDistribution.register
 class HalfNormal(Folded):
     """The size of normal numbers of mean 0.
 

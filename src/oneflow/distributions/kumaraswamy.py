@@ -11,11 +11,13 @@ from oneflow.distributions import constraints
 from oneflow.distributions.elementwise_transforms import AffineTransform, PowerTransform
 from oneflow.distributions.inverse_transform_sampling import InverseTransformSampling
 from oneflow.distributions.transform import Transform
+from oneflow.distributions.transformed_distribution import TransformedDistribution
 from oneflow.distributions.uniform import Uniform
 from oneflow.functional.creation.factory_functions import full_like, ones_like, zeros_like
 from oneflow.tensor.tensor import Tensor
 
 
+@TransformedDistribution.register
 class Kumaraswamy(InverseTransformSampling):
     """The Kumaraswamy distribution on (0, 1), much like the beta distribution.
 

@@ -9,9 +9,11 @@ from oneflow.distributions.elementwise_transforms import AffineTransform, ExpTra
 from oneflow.distributions.exponential import Exponential
 from oneflow.distributions.inverse_transform_sampling import InverseTransformSampling
 from oneflow.distributions.transform import Transform
+from oneflow.distributions.transformed_distribution import TransformedDistribution
 from oneflow.tensor.tensor import Tensor
 
 
+@TransformedDistribution.register
 class Pareto(InverseTransformSampling):
     """The Pareto distribution: few are large, most are small.
 

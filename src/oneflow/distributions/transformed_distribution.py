@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
@@ -15,7 +16,7 @@ from oneflow.distributions.transform import ComposeTransform, Transform
 from oneflow.tensor.tensor import Tensor
 
 
-class TransformedDistribution(Distribution):
+class TransformedDistribution(Distribution, metaclass=ABCMeta):
     """The distribution of transformed draws.
 
     Args:
@@ -34,6 +35,7 @@ class TransformedDistribution(Distribution):
         tensor(0.5000, dtype=oneflow.float32)
     """
 
+    # Distributions that are such by what they are, but draw in another way, are registered.
     # Any: subclasses know what it is.
     base_dist: Any
     transforms: list[Transform]

@@ -11,10 +11,12 @@ from oneflow.distributions.elementwise_transforms import AffineTransform, PowerT
 from oneflow.distributions.exponential import Exponential
 from oneflow.distributions.inverse_transform_sampling import InverseTransformSampling
 from oneflow.distributions.transform import Transform
+from oneflow.distributions.transformed_distribution import TransformedDistribution
 from oneflow.functional.creation.factory_functions import ones_like
 from oneflow.tensor.tensor import Tensor
 
 
+@TransformedDistribution.register
 class Weibull(InverseTransformSampling):
     """The Weibull distribution: times until something fails.
 

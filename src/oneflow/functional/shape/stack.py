@@ -88,11 +88,18 @@ def broadcast_shapes(*shapes: Any) -> Size:
         >>> flow.broadcast_shapes((2, 1), (3,))
         oneflow.Size([2, 3])
     """
-    return Size(
-        base_shape.broadcast_shapes(
-            *[sizes_of((shape,)) if not isinstance(shape, int) else (shape,) for shape in shapes]
-        )
-    )
+    sizes = [(shape,) if isinstance(shape, int) else tuple(sizes_of((shape,))) for shape in shapes]
+    result = [1] * max(map(len, sizes), default=0)
+    for index, shape in enumerate(sizes):
+        for dim in range(-1, -len(shape) - 1, -1):
+            if shape[dim] not in (1, result[dim]) and result[dim] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! "
+                    f"Mismatching argument at index {index} had {shape}; but expected shape should "
+                    f"be broadcastable to {result}"
+                )
+            result[dim] = shape[dim] if result[dim] == 1 else result[dim]
+    return Size(result)
 
 
 @function(method=False)
