@@ -1,4 +1,4 @@
-"""What PyTorch's scaler of gradients keeps for each optimizer: its files name the function."""
+"""The stage of an optimizer's gradients in PyTorch's scaler, whose files name the function."""
 
 from __future__ import annotations
 

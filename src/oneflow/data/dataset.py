@@ -76,7 +76,7 @@ class IterableDataset(Dataset[T_co]):
         return ChainDataset([self, other])
 
 
-# Whether data sets are on their way to worker processes.
+# The mark of data sets on their way to worker processes.
 _SENT_TO_WORKERS: ContextVar[bool] = ContextVar("sent_to_workers", default=False)
 
 

@@ -18,7 +18,7 @@ _KIND = "_dataset_kind"
 
 
 class InfiniteConstantSampler(Sampler[None]):
-    """What PyTorch's loader of a stream has for a sampler: None, again and again."""
+    """Sampler that PyTorch's loader of a stream has: None, again and again."""
 
     def __iter__(self) -> Iterator[None]:
         while True:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oneflow.functional import return_types
+from oneflow.functional.linalg.checked import checked
 from oneflow.functional.linalg.inverse import require_matrices, solve_triangular
 from oneflow.functional.linalg.singular_values import pinv
 from oneflow.functional.registry import function
@@ -41,7 +42,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
         "linalg.cholesky: The factorization could not be completed because the input is not "
         "positive-definite."
     )
-    lower = call(p.check_info, lower, info, message=message)
+    lower = checked(lower, info, message)
     return adjoint(lower) if upper else lower
 
 

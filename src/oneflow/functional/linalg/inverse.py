@@ -10,6 +10,7 @@ from oneflow.base.shape import broadcast_shapes
 from oneflow.functional import return_types
 from oneflow.functional.creation.conversion import fill
 from oneflow.functional.elementwise.clamp import where
+from oneflow.functional.linalg.checked import checked
 from oneflow.functional.linalg.matmul import matmul
 from oneflow.functional.linalg.products import cross_along
 from oneflow.functional.registry import function
@@ -74,7 +75,7 @@ def inv(input: Tensor) -> Tensor:
     message = (
         "linalg.inv: the inversion could not be completed because the input matrix is singular."
     )
-    return call(matrices.check_info, inverse, info, message=message)
+    return checked(inverse, info, message)
 
 
 @function(namespace="linalg", keyword_aliases=_A, also=("det",))
@@ -177,7 +178,7 @@ def solution_and_info(
     a, b = _equation("linalg.solve", input, right, left)
     solution, info = call(matrices.solve, a, b)
     if message is not None:
-        solution = call(matrices.check_info, solution, info, message=message)
+        solution = checked(solution, info, message)
     solution = solution if left else solution.mT
     return solution.squeeze(-1) if vector else solution, info
 

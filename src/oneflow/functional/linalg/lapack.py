@@ -7,6 +7,7 @@ import math
 from oneflow.base.dtype import Category
 from oneflow.functional import return_types
 from oneflow.functional.creation.factory_functions import eye
+from oneflow.functional.linalg.checked import checked
 from oneflow.functional.linalg.decompositions import cholesky
 from oneflow.functional.linalg.inverse import (
     inv,
@@ -57,7 +58,7 @@ def lu_factor(input: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor]:
     packed, pivots, info = lu_factor_ex(input, pivot=pivot)
     message = "linalg.lu_factor: U has a 0 on its diagonal, so that it cannot be used to solve."
     if input.shape[-1] == input.shape[-2]:
-        packed = call(matrices.check_info, packed, info, message=message)
+        packed = checked(packed, info, message)
     return return_types.linalg_lu_factor(packed, pivots)
 
 
@@ -79,7 +80,7 @@ def lu_factor_ex(
     packed, pivots, info = call(p.lu, input)
     if check_errors:
         message = "linalg.lu_factor_ex: U has a 0 on its diagonal."
-        packed = call(matrices.check_info, packed, info, message=message)
+        packed = checked(packed, info, message)
     return return_types.linalg_lu_factor_ex(packed, pivots, info)
 
 

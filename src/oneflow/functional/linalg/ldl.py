@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from oneflow.base.dtype import Category
 from oneflow.functional import return_types
+from oneflow.functional.linalg.checked import checked
 from oneflow.functional.linalg.inverse import require_matrices
 from oneflow.functional.registry import function
-from oneflow.primitives.operators import bunch_kaufman as p, linalg as matrices
+from oneflow.primitives.operators import bunch_kaufman as p
 from oneflow.tensor.call import call
 from oneflow.tensor.tensor import Tensor
 
@@ -42,9 +43,7 @@ def ldl_factor(input: Tensor, *, hermitian: bool = False) -> tuple[Tensor, Tenso
     """
     packed, pivots, info = ldl_factor_ex(input, hermitian=hermitian)
     message = "linalg.ldl_factor: D has a 0 on its diagonal, so that it cannot be used to solve."
-    return return_types.linalg_ldl_factor(
-        call(matrices.check_info, packed, info, message=message), pivots
-    )
+    return return_types.linalg_ldl_factor(checked(packed, info, message), pivots)
 
 
 @function(method=False, namespace="linalg", keyword_aliases=_A)
@@ -64,7 +63,7 @@ def ldl_factor_ex(
     packed, pivots, info = call(p.ldl_factor, input, hermitian=hermitian)
     if check_errors:
         message = "linalg.ldl_factor_ex: D has a 0 on its diagonal."
-        packed = call(matrices.check_info, packed, info, message=message)
+        packed = checked(packed, info, message)
     return return_types.linalg_ldl_factor_ex(packed, pivots, info)
 
 
