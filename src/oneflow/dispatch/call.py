@@ -30,7 +30,7 @@ from oneflow.program.update_number import UpdateNumber
 from oneflow.program.value import INFERENCE, Value, ValueOfClass
 from oneflow.runtime.eager import current, recorder_for, reference_counts
 from oneflow.runtime.eager_settings import SETTINGS
-from oneflow.runtime.small_programs import SMALL_PROGRAMS
+from oneflow.runtime.small_programs import SMALL_PROGRAMS, SMALL_STEPS
 
 #: The result of a primitive of values that are no arrays.
 BIND_OF_CLASS: Hook[Callable[[Primitive, tuple, dict[str, Any]], Any]] = Hook(
@@ -40,7 +40,7 @@ BIND_OF_CLASS: Hook[Callable[[Primitive, tuple, dict[str, Any]], Any]] = Hook(
 _operations: dict[tuple[Any, ...], Operation] = {}
 find_operation = _operations.get
 # Tables that have operations, by shorter keys or in keys; emptied before unused ones are evicted.
-OPERATION_TABLES: list[dict[Any, Any]] = [SMALL_PROGRAMS]
+OPERATION_TABLES: list[dict[Any, Any]] = [SMALL_PROGRAMS, SMALL_STEPS]
 _NUMBERS = (bool, int, float, CapturedNumber, Seed, UpdateNumber)
 # Run-time checks after which a recorder is flushed. So many come from a loop that writes single
 # elements, whose next turns are the same program; XLA takes minutes for some hundred writes to

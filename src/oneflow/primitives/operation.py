@@ -46,9 +46,6 @@ class Operation:
     Python-number operands have a 0-dim spec too and `is_scalar` marks them: they are run-time
     inputs. The rules of `oneflow.primitives.sharding.signatures` choose the signature of one on
     global tensors.
-
-    Attributes:
-        small_step: how the runtime computes it in small programs; None if nobody has asked.
     """
 
     __slots__ = (
@@ -64,7 +61,6 @@ class Operation:
         "signature",
         "simple",
         "single",
-        "small_step",
         "trace",
     )
 
@@ -85,7 +81,6 @@ class Operation:
         self.out_differentiable = tuple(_is_differentiable(spec.dtype) for spec in self.out_specs)
         self.differentiable = primitive.differentiable and any(self.out_differentiable)
         self.backward_rules: dict[tuple[bool, ...], BackwardRules] = {}
-        self.small_step: Any = None
 
     @property
     def count(self) -> int:

@@ -158,15 +158,16 @@ class SmallProgram:
     def __init__(self, key: Sequence[Any]) -> None:
         self.steps: list[tuple[SmallStep, Sequence[Any]]] = []
         for operation, references in iterate_key(key):
-            step = operation.small_step
+            step = SMALL_STEPS.get(operation)
             if step is None:
-                step = operation.small_step = SmallStep(operation)
+                step = SMALL_STEPS[operation] = SmallStep(operation)
             self.steps.append((step, references))
         self.seconds = sum([step.seconds for step, _ in self.steps])
         self.is_part = all(step.is_part for step, _ in self.steps)
 
 
 # Emptied before unused operations are evicted.
+SMALL_STEPS: dict[Operation, SmallStep] = {}
 SMALL_PROGRAMS: dict[tuple[Any, ...], SmallProgram] = {}
 
 
