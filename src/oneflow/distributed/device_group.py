@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
@@ -56,6 +55,11 @@ class DeviceGroup:
     def local_device(self) -> Any:
         """Return the device of this process."""
         return self.devices[self.ranks.index(cluster.rank())]
+
+    @functools.cached_property
+    def one_element(self) -> Any:
+        """An operand: XLA compiles no program of a group all of whose operands have no elements."""
+        return self.operand(np.ones((), bool))
 
     @in_x64
     def operand(self, array: Any) -> Any:
@@ -162,7 +166,7 @@ def _compiled(
     program = _compile(function, group, tuple(sorted(attributes.items())))
 
     def run() -> tuple[list[Any], jax.Array]:
-        *results, end = program(*operands)
+        *results, end = program(group.one_element, *operands)
         return [result.addressable_data(0) for result in results], end
 
     return run
@@ -280,9 +284,9 @@ def _compile(
 ) -> Callable[..., Any]:
     """Return the compiled program of a function; its last result signals its end."""
 
-    def run(*arrays: Any) -> Any:
+    def run(not_at_end: Any, *arrays: Any) -> Any:
         transport = CompiledTransport(group.type)
-        return *function(transport, *arrays, **dict(attributes)), jnp.zeros((), bool)
+        return *function(transport, *arrays, **dict(attributes)), ~not_at_end
 
     run.__name__ = function.__name__
     # Values declared as replicated differ between ranks; nothing in the program relies on it.

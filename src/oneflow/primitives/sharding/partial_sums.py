@@ -51,7 +51,8 @@ def reduce_scatter_on_cpu(x: jax.Array, axis: Any, dim: int) -> jax.Array:
     """
     if x.dtype == jnp.bool_:
         return reduce_scatter_on_cpu(x.astype(jnp.int32), axis, dim) > 0
-    shares = (*x.shape[:dim], lax.axis_size(axis), -1, *x.shape[dim + 1 :])
+    count = lax.axis_size(axis)
+    shares = (*x.shape[:dim], count, x.shape[dim] // count, *x.shape[dim + 1 :])
     received = lax.all_to_all(x.reshape(shares), axis, split_axis=dim, concat_axis=dim, tiled=True)
     # Half precision is added up in float32 and rounded once.
     is_half = x.dtype.itemsize < 4 and not jnp.issubdtype(x.dtype, jnp.integer)
