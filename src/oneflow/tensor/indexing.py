@@ -21,9 +21,11 @@ from oneflow.differentiation.grad_mode import MODE
 from oneflow.primitives.operators import indexing as p, shape as views
 from oneflow.primitives.operators.elementwise import add, cast, where
 from oneflow.program.value import Value
+from oneflow.runtime.lazy_array import HOST
 from oneflow.tensor.call import apply_view, wrap
 from oneflow.tensor.element_views import element_view, write_element
 from oneflow.tensor.host_gather import gather_on_host
+from oneflow.tensor.host_rows import row_on_host
 from oneflow.tensor.index_entries import (
     NO_DIMENSIONS,
     SliceError,
@@ -53,8 +55,7 @@ _MASK_OF_INTEGERS = (
     "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
 )
 _BOUNDS = frozenset({int, type(None)})
-# Stands for any tensor of positions in an index that is taken apart once.
-_POSITIONS: Any = object()
+_POSITIONS: Any = object()  # any tensor of positions in an index that is taken apart once
 _INDEX_DTYPES = (dt.int64, dt.int32, dt.int16, dt.int8)
 
 
@@ -270,9 +271,7 @@ def _known_index(shape: tuple[int, ...], entries: tuple) -> ParsedIndex:
 
 
 def get_item(self: Tensor, key: Any) -> Tensor:
-    """``x[key]`` with PyTorch's rules: a view for numbers, slices, None and Ellipsis.
-
-    A copy for tensors and masks.
+    """``x[key]`` with PyTorch's rules: a view for numbers, slices, None and Ellipsis; or a copy.
 
     Raises:
         IndexError: a position that does not exist (for index tensors at the next read of a value).
@@ -285,11 +284,13 @@ def get_item(self: Tensor, key: Any) -> Tensor:
     """
     shape = self._value.spec.shape
     if type(key) is int:
-        return (apply_view if len(shape) > 1 else element_view)(self, select_first(shape, key))
+        view_call = select_first(shape, key)
+        if HOST.keeps_arrays and (row := row_on_host(self, view_call)) is not None:
+            return row
+        return (apply_view if len(shape) > 1 else element_view)(self, view_call)
     if type(key) is tuple and (view_call := select_leading(shape, key)):
         return (apply_view if len(shape) > len(key) else element_view)(self, view_call)
-    parsed_index = parse(self, key)
-    result = self
+    parsed_index, result = parse(self, key), self
     for view_call in parsed_index.view_calls:
         result = apply_view(result, view_call)
     if not parsed_index.indices:
