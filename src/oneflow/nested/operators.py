@@ -193,9 +193,9 @@ def along_dimensions(function: Callable[..., Any], *args: Any, **kwargs: Any) ->
     bound.apply_defaults()
     arguments = dict(bound.arguments)
     input: Any = arguments.pop(next(iter(arguments)))
-    if "more" in arguments:
-        dims = (arguments["dims"], *arguments.pop("more"))
-        arguments["dims"] = tuple(dims[0] if isinstance(dims[0], Sequence) else dims)
+    if more := arguments.pop("more", ()):
+        first = "dims" if "dims" in arguments else "dim"
+        arguments[first] = (arguments[first], *more)
     _check_dimensions(name, arguments)
     if name in _OF_COMPONENTS and wrap_dim(arguments["dim"], input.ndim) == 0:
         return _along_components(function, input, arguments)

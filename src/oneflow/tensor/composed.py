@@ -148,6 +148,10 @@ class ComposedTensor(Tensor):
     def grad(self, value: Self | None) -> None:
         self._elements.grad = None if value is None else self.gradient_of_elements(value)
 
+    def detach_(self) -> Self:
+        """Let the tensor forget its history, and ask for no gradient."""
+        return self.put_values(self._elements.detach())
+
     def register_hook(self, hook: Callable[[Self], Self | None]) -> HookHandle:
         """Call a function with the gradient, a composed tensor; its result replaces it.
 

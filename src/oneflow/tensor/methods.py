@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, get_overloads, overload
 
+from oneflow.base.composed_operand import ComposedOperandError
 from oneflow.base.dtype import DType
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.primitives.operators.elementwise import cast
@@ -31,8 +32,16 @@ def attach_inplace(name: str, function: Callable[..., Any]) -> Callable[..., Any
     """Make the in-place form of `function` the Tensor method `name`, and return it."""
 
     @functools.wraps(inspect.unwrap(function))
-    def inplace(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return write_result(self, function(before_write(self), *args, **kwargs), name)
+    def inplace(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+        try:
+            return write_result(self, function(before_write(self), *args, **kwargs), name)
+        except ComposedOperandError:
+            # A tensor made of others has methods of its own, or takes the parts of a result.
+            own = getattr(type(self), name)
+            if own is not inplace:
+                return own(self, *args, **kwargs)
+            before = self.with_values(before_write(self._elements))
+            return self.copy_(function(before, *args, **kwargs))
 
     inplace.__doc__ = f"In-place version of `{function.__name__}`."
     attach_defined(name, inplace)
