@@ -98,3 +98,21 @@ def test_arguments_that_have_a_history_are_named():
             graph(values)
         inference = graph_of(lambda x: model(x), model=model)
         inference(x * 2)
+
+
+def test_results_are_tensors_of_the_program_or_have_memory_of_their_own():
+    model = nn.Linear(2, 2)
+
+    def several(x: flow.Tensor) -> list[flow.Tensor]:
+        double = x * 2
+        return [x, model.weight, double, double, x[0], model.weight.detach()]
+
+    x = flow.ones(2)
+    results = graph_of(several, model=model)(x)
+    assert results[0] is x
+    assert results[1] is model.weight
+    before = [result.tolist() for result in results]
+    with flow.no_grad():
+        for result in results[:3]:
+            result.add_(1)
+    assert [result.tolist() for result in results[3:]] == before[3:]
