@@ -184,8 +184,8 @@ def _sum_of_terms(term: Callable[[Any], Any], count: int, zeros):
 def _euclidean_distances_on_cpu(x, y):
     """Some features after the others, so that the pairs stay in the cache.
 
-    512 x 512 pairs of 64 features take 0.9 ms, all differences at once 4.3. Their gradient adds up
-    the rows of `y` likewise: 1.4 ms, and 83.
+    512 x 512 pairs of 64 features take 0.9 ms, one feature in a pass 1.3, all differences at once
+    4.3. Their gradient adds up the rows of `y` likewise: 1.4 ms, 4.3 and 83.
     """
     if not _are_many(x, y):
         return _euclidean_distances(x, y)
