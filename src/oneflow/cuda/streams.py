@@ -6,8 +6,8 @@ everything recorded before it has run, and remembers when that was.
 
 from __future__ import annotations
 
-import time
 from contextlib import AbstractContextManager, nullcontext
+from time import perf_counter
 from typing import Any
 
 from oneflow.base.device import CPU, Device, are_devices_in_use
@@ -44,7 +44,7 @@ class Event:
     def record(self, stream: Stream | None = None) -> None:
         """Wait until everything before has run, and keep the time."""
         synchronize_device(None if stream is None else stream.device)
-        self._time = time.perf_counter()
+        self._time = perf_counter()
 
     def wait(self, stream: Stream | None = None) -> None:
         """Return at once: later programs depend on earlier ones anyway."""

@@ -7,8 +7,8 @@ A loop in which every step has another shape therefore traces each operator once
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from time import perf_counter
 from typing import Any
 
 import jax
@@ -149,11 +149,11 @@ class TraceCache:
 
     def _timed(self, *arguments: Any) -> Trace:
         """The result of `trace`, whose time is added up."""
-        before = time.perf_counter()
+        before = perf_counter()
         try:
             return trace(*arguments)
         finally:
-            self.seconds += time.perf_counter() - before
+            self.seconds += perf_counter() - before
 
 
 TRACES = TraceCache()

@@ -11,9 +11,9 @@ import contextlib
 import gc
 import math
 import os
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import jax
@@ -139,7 +139,7 @@ def run_cold(
     Raises:
         OutOfTimeError: it takes longer than `seconds`.
     """
-    started = time.perf_counter()
+    started = perf_counter()
     numbers = [
         typed_scalar(s, spec.dtype.numpy) for s, spec in zip(scalars, program.scalars, strict=True)
     ]
@@ -150,7 +150,7 @@ def run_cold(
     with np.errstate(all="ignore"):
         _run_instructions(program, values, rows, started + seconds)
     outputs = _as_jax_arrays(program, values)
-    STATISTICS.cold_seconds += time.perf_counter() - started
+    STATISTICS.cold_seconds += perf_counter() - started
     return outputs, CheckResults(np.array(rows.rows)) if rows.rows else None
 
 
@@ -174,7 +174,7 @@ def _run_instructions(
     """Compute the values of a program into `values`, and the rows of its checks, until `end`."""
     last_use = _last_uses(program)
     for index, instruction in enumerate(program.instructions):
-        if time.perf_counter() > end:
+        if perf_counter() > end:
             raise OutOfTimeError
         operands = [values[number] for number in instruction.operands]
         results = _run_instruction(instruction.operation, operands, rows)
@@ -382,10 +382,10 @@ def _run_on_host(operation: Operation, function: NumpyFunction, operands: list[A
     blocks = compiled_blocks(operation)
     if blocks is not None:
         return blocks(operation, operands)
-    started = time.perf_counter()
+    started = perf_counter()
     with share_of_cores(function.seconds.product):
         results = interpret(operation, function, operands)
-    note_numpy_time(operation, time.perf_counter() - started)
+    note_numpy_time(operation, perf_counter() - started)
     return results
 
 

@@ -9,8 +9,8 @@ NumPy has taken about as long as that takes; so at most half of the time is lost
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any
 
 from oneflow.compiler.lower import Use, compile_operation, compiled_operation
@@ -53,14 +53,14 @@ class NumpyTime:
         """Add a run, and have it compiled if that is worth it by now."""
         self.seconds += seconds
         self.elements += elements
-        self.last = time.perf_counter()
+        self.last = perf_counter()
         if self.seconds < _MIN_SECONDS or self.is_queued:
             return
         self.is_queued = True
         COMPILER.submit(lambda: self._compile(compile_now), priority=lambda: -1.0)
 
     def _compile(self, compile_now: Callable[[], Any]) -> None:
-        if time.perf_counter() - self.last < _MAX_IDLE_SECONDS:
+        if perf_counter() - self.last < _MAX_IDLE_SECONDS:
             compile_now()
         # Executables that are given up for want of room are made again.
         self.seconds, self.elements, self.is_queued = 0.0, 0, False

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from time import perf_counter
 
 from oneflow.primitives.trace_cache import TRACES
 
@@ -69,12 +69,12 @@ _lock = threading.Lock()
 @contextlib.contextmanager
 def compiling() -> Iterator[None]:
     """Context manager: add the time spent inside to `compile_seconds`."""
-    started = time.perf_counter()
+    started = perf_counter()
     try:
         yield
     finally:
         with _lock:
-            STATISTICS.compile_seconds += time.perf_counter() - started
+            STATISTICS.compile_seconds += perf_counter() - started
 
 
 def statistics() -> EagerStatistics:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import attrgetter
+from time import perf_counter
 from typing import Any
 
 import jax
@@ -197,12 +197,12 @@ def read_ready(value: Value) -> Any:
             checks.raise_failed()
             return recorder.numbers
     array = value.read()
-    started = time.perf_counter()
+    started = perf_counter()
     checks.inherit((array,))
     checks.raise_failed()
     if isinstance(array, jax.Array):
         array.block_until_ready()
-    STATISTICS.waiting_seconds += time.perf_counter() - started
+    STATISTICS.waiting_seconds += perf_counter() - started
     return array
 
 
@@ -328,9 +328,9 @@ def _run(
         if check_error is not None:
             return {}, None, check_error
     STATISTICS.cold_runs += 1
-    started = time.perf_counter()
+    started = perf_counter()
     outputs, results = run_cold(cached.program, recorder.arrays, recorder.scalars)
-    cached.note_cold_run(time.perf_counter() - started)
+    cached.note_cold_run(perf_counter() - started)
     failures = [output.error for output in outputs if type(output) is FailedResult]
     if failures:
         error = failures[0]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import enum
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from time import perf_counter_ns
 from typing import Any
 
 import jax
@@ -30,7 +30,7 @@ class TraceEvent:
     Attributes:
         name: of the operator, program, graph or range.
         kind: what ran.
-        start: when it began, in nanoseconds of `time.perf_counter_ns`.
+        start: when it began, in nanoseconds of `perf_counter_ns`.
         end: when its results were there.
         thread: identifier of the thread that it ran on.
         shapes: of the operands of an operator.
@@ -81,11 +81,11 @@ def span(
     if record is None:
         yield
         return
-    start = time.perf_counter_ns()
+    start = perf_counter_ns()
     try:
         yield
     finally:
         jax.block_until_ready(list(results))
-        end = time.perf_counter_ns()
+        end = perf_counter_ns()
         text = name if isinstance(name, str) else name()
         record(TraceEvent(text, kind, start, end, threading.get_ident(), **details))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-import time
+from time import perf_counter
 
 from jax.errors import JaxRuntimeError
 
@@ -133,11 +133,11 @@ def _wait(cached: CachedProgram) -> None:
     budget = 2 * cached.cold_seconds - cached.waited_seconds
     if cached.compiled is None or budget <= 0:
         return
-    started = time.perf_counter()
+    started = perf_counter()
     try:
         cached.compiled.wait(budget)
     finally:
-        seconds = time.perf_counter() - started
+        seconds = perf_counter() - started
         cached.waited_seconds += seconds
         STATISTICS.waiting_seconds += seconds
 

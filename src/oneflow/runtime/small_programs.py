@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any
 
 import jax
@@ -200,7 +200,7 @@ def run_small(recorder: Recorder) -> list[Any] | None:
     outputs = recorder.outputs
     if len(outputs) > MAX_INSTRUCTIONS or not _is_for_numpy(recorder):
         return None
-    started = time.perf_counter()
+    started = perf_counter()
     # Copied without a call: a signal handler may run the program, which then has no inputs any
     # more. It donates none that is held here, too.
     key, inputs, scalars = (*recorder.key,), (*recorder.arrays,), (*recorder.scalars,)
@@ -227,7 +227,7 @@ def run_small(recorder: Recorder) -> list[Any] | None:
             return None
         raise
     STATISTICS.cold_runs += 1
-    STATISTICS.cold_seconds += time.perf_counter() - started
+    STATISTICS.cold_seconds += perf_counter() - started
     return arrays
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import math
-import time
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any
 
 import jax
@@ -84,7 +84,7 @@ class StepTrial:
         """Run the step op by op; as a whole if that takes too long, or fails."""
         jax.block_until_ready(arrays)
         limit = min(self._fastest_hot, self._trial.fastest_hot)
-        started = time.perf_counter()
+        started = perf_counter()
         outputs: list[Any] = []
         results = None
         is_done = False
@@ -95,6 +95,6 @@ class StepTrial:
             self._trial.note_cold_run(limit)
             self._cold_until = 0
             return self._executable(arrays, scalars, returned, failed)
-        self._trial.note_cold_run(time.perf_counter() - started)
+        self._trial.note_cold_run(perf_counter() - started)
         STATISTICS.cold_runs += 1
         return outputs, results

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 from collections import deque
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Any
 
 import jax
@@ -63,10 +63,10 @@ class Trial:
     ) -> Any:
         """Run the program as a whole, as its executable does, until its results are there."""
         jax.block_until_ready(arrays)
-        started = time.perf_counter()
+        started = perf_counter()
         results = self.executable(arrays, scalars, returned, failed)
         jax.block_until_ready(results)
-        self._fastest_hot = min(self._fastest_hot, time.perf_counter() - started)
+        self._fastest_hot = min(self._fastest_hot, perf_counter() - started)
         self._hot_runs += 1
         return results
 
