@@ -170,7 +170,29 @@ def _overloads_without_out(torch: Any, folder: Path) -> Any:
     return out, add.__module__ == add.op.__module__
 
 
+def _products_with_none(torch: Any, folder: Path) -> Any:
+    import importlib
+
+    utils = importlib.import_module("torch._linalg_utils")
+    x = torch.tensor([[2.0, 1.0], [1.0, 2.0]])
+    column = torch.tensor([[1.0], [-2.0]])
+    with pytest.raises(TypeError, match="expected Tensor"):
+        utils.is_sparse([1.0])
+    values = [
+        utils.symeig(x, largest=largest)[0].round(decimals=4).tolist() for largest in (False, True)
+    ]
+    return (
+        (utils.matmul(None, x), utils.matmul(x, x), utils.qform(None, column)),
+        (utils.qform(x, column), utils.bform(column, x, x)),
+        (str(utils.get_floating_dtype(x.long())), str(utils.get_floating_dtype(x.double()))),
+        (utils.is_sparse(x), utils.is_sparse(x.to_sparse())),
+        utils.basis(column).abs().mul(5**0.5).round(),
+        values,
+    )
+
+
 PROGRAMS = (
+    _products_with_none,
     _functions_of_layers,
     _results_that_are_written,
     _overloads_without_out,

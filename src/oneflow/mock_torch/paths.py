@@ -178,6 +178,11 @@ _ROWS = (
     ),
     ("torch.cuda", "oneflow.mock_torch.pytorch.kernels", "has_magma"),
     (
+        "torch._linalg_utils",
+        "oneflow.mock_torch.pytorch.kernels",
+        "_symeig=symeig eig lstsq matrix_rank solve",
+    ),
+    (
         "torch._C",
         "oneflow.mock_torch.pytorch.kernels",
         "has_lapack has_mkl has_openmp has_spectral",
