@@ -15,7 +15,6 @@ import jax
 import numpy as np
 import pytest
 import torch
-from xdist.scheduler import LoadGroupScheduling
 
 # Devices of one process, which stand for ranks in the tests of global tensors.
 os.environ["ONEFLOW_CPU_DEVICES"] = "8"
@@ -28,10 +27,11 @@ os.environ.setdefault("ONEFLOW_TUNING_OFF", "free_lists")
 os.environ.setdefault("ONEFLOW_TRACEBACKS", "full")
 import oneflow as flow
 from oneflow.base.x64 import has_x64, x64
+from oneflow.compiler.executable_cache import EXECUTABLES
 from oneflow.passes.pipeline import PASS_CALLBACKS
 from oneflow.program.ir import Program
 from oneflow.program.verifier import verify_structure
-from oneflow.runtime import small_programs
+from oneflow.runtime import block_functions, small_programs
 from oneflow.tuning.linux import trim_heap
 from tests.changes import (
     TESTS,
@@ -41,8 +41,14 @@ from tests.changes import (
     recorded_commits,
     unpack_changes,
 )
-from tests.compilation import Compilation, is_optimized, release_compiled
 from tests.sampling import Sample
+from tests.scheduling import (
+    CHANGED,
+    CHANGED_ELSEWHERE,
+    FileScheduling,
+    choose_compilation,
+    set_compilation,
+)
 
 # Any number would do; the same cases run each time.
 SAMPLE_SEED = 739_948
@@ -103,7 +109,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the order of files."""
+    """Keep the order of files, and compile as the process that started this one says."""
+    set_compilation(config)
     config.option.loadscopereorder = False
     seed = None if config.getoption("--exhaustive") else config.getoption("--sample-seed")
     config.stash[SAMPLE] = Sample(seed)
@@ -116,15 +123,15 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_configure_node(node: Any) -> None:
     """Look for changes once, and hand them on to each process."""
     if not node.config.stash[SAMPLE].is_whole:
+        choose_compilation(node)
         node.workerinput[CHANGES] = pack_changes()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what neither is in the sample nor has changed, and order the files of the rest.
 
-    First those with large tests, while the processes are small. Of both kinds, first those whose
-    programs XLA optimizes: the others use none of these. Then those with most tests. Cases of what
-    has not changed itself come after all these, lest they use up the time for changes.
+    First those with large tests, while the processes are small, then those with most tests. Cases
+    of what has not changed itself come after all these, lest they use up the time for changes.
     """
     sample = config.stash[SAMPLE]
     commits = recorded_commits()
@@ -139,17 +146,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=others)
     counts = Counter(item.path for item in chosen)
     large = {item.path for item in chosen if item.get_closest_marker("large")}
-    optimized = {path for path in counts if is_optimized(path, sample)}
 
-    def rank(item: pytest.Item) -> tuple[bool, bool, bool, int]:
+    def rank(item: pytest.Item) -> tuple[bool, bool, int]:
         is_last = item.stash[COMES_LAST] and item.path not in large
-        return is_last, item.path not in large, item.path not in optimized, -counts[item.path]
+        return is_last, item.path not in large, -counts[item.path]
 
     items[:] = sorted(chosen, key=rank)
     for item in items:
-        if rank(item)[0] and item.get_closest_marker("xdist_group") is None:
+        if item.stash[HAS_CHANGED] and item.get_closest_marker("xdist_group") is None:
             # Or a process would run them with the rest of their file.
-            item.add_marker(pytest.mark.xdist_group(f"last of {item.location[0]}"))
+            prefix = CHANGED_ELSEWHERE if rank(item)[0] else CHANGED
+            item.add_marker(pytest.mark.xdist_group(f"{prefix}{item.location[0]}"))
 
 
 def _is_sampled(item: pytest.Item, sample: Sample) -> bool:
@@ -232,14 +239,11 @@ class ResidentMemory:
             cls.limit = max(cls.MIN_LIMIT, cls.bytes() * 5 // 4)
 
 
-class FileScheduling(LoadGroupScheduling):
-    """Give one worker all tests of a file, but those of a group that spans files.
-
-    Neighbouring tests share fixtures and compiled programs.
-    """
-
-    def _split_scope(self, nodeid: str) -> str:
-        return super()._split_scope(nodeid).split("::")[0]
+def release_compiled() -> None:
+    """Clear JAX's caches, and release our executables."""
+    EXECUTABLES.evict(list(EXECUTABLES))
+    block_functions._function.cache_clear()
+    jax.clear_caches()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -294,18 +298,6 @@ def no_small_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 def exhaustive(sample: Sample) -> bool:
     """True if all cases of a test run."""
     return sample.is_whole
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _compilation(request: pytest.FixtureRequest, sample: Sample) -> None:
-    """XLA compiles as for users, or sooner."""
-    Compilation.choose(is_optimized(request.path, sample))
-
-
-@pytest.fixture
-def rounding() -> float:
-    """The relative difference of a result of two programs: none where XLA optimizes both."""
-    return 0.0 if Compilation.is_optimized else 3e-7
 
 
 @pytest.fixture(scope="session")

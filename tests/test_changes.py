@@ -32,6 +32,7 @@ from tests.conftest import (
 )
 from tests.samples.table import Operator, operators
 from tests.sampling import Sample
+from tests.scheduling import CHANGED, CHANGED_ELSEWHERE
 
 OPERATORS = "src/oneflow/primitives/operators"
 ROWS = {row.name: row for _, row in operators()}
@@ -203,6 +204,9 @@ def test_cases_of_what_has_changed_itself_are_told_from_others() -> None:
     assert changes.are_direct("global_view/test_boxing.py", [])
 
 
+GROUPS = (CHANGED, CHANGED_ELSEWHERE)
+
+
 class Case:
     """A case of a law, as far as the order of cases needs it."""
 
@@ -241,9 +245,9 @@ def test_what_has_changed_itself_comes_first(
     assert [item.name for item in items[:2]] == ["test_values[gather]"] * 2
     assert {item.location[0] for item in items[:2]} == {f"tests/laws/{law}" for law in laws}
     # Files run as a whole in one process; these are work of its own.
-    assert [item.group for item in items] == ["", "", *[f"last of tests/laws/{laws[0]}"] * 2] + [
-        f"last of tests/laws/{laws[1]}"
-    ] * 2
+    files = [f"tests/laws/{law}" for law in laws]
+    direct, others = [[f"{prefix}{file}" for file in files] for prefix in GROUPS]
+    assert [item.group for item in items] == [*direct, *others[:1] * 2, *others[1:] * 2]
 
 
 def test_laws_that_read_a_file_of_data_are_chosen() -> None:
@@ -336,7 +340,7 @@ def test_processes_take_changes_that_the_first_one_has_found(
     monkeypatch.setattr(changes_module, "changed_definitions", lambda commit: names)
     pack_changes.cache_clear()
     config: Any = SimpleNamespace(stash={SAMPLE: Sample(0)})
-    node: Any = SimpleNamespace(config=config, workerinput={})
+    node: Any = SimpleNamespace(config=config, workerinput={}, gateway=SimpleNamespace(id="gw0"))
     pytest_configure_node(node)
     pack_changes.cache_clear()
     monkeypatch.setattr(changes_module, "_CHANGES", {})
