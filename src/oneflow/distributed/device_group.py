@@ -144,13 +144,13 @@ def _by_messages(
     def run() -> list[Any]:
         # Half an exchange would be taken for the beginning of the next one.
         results = run_without_interrupt(exchange)
-        own = [_in_memory_of_its_own(x) for x in results]
+        own = [_exclusive(x) for x in results]
         return [wrap_on(array, group.local_device) for array in own]
 
     return run
 
 
-def _in_memory_of_its_own(array: np.ndarray) -> np.ndarray:
+def _exclusive(array: np.ndarray) -> np.ndarray:
     is_alone = is_exclusive(array) or is_only_view(array)
     return array if is_alone else np.array(array, order="C")
 

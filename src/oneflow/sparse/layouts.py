@@ -43,9 +43,9 @@ def create_in_layout(
     out = kwargs.pop("out", None)
     if out is not None:
         result = create_in_layout(public, layout, args, {"dtype": out.dtype, **kwargs})
-        is_alike = out.layout is layout and out.dtype is result.dtype
+        has_same_form = out.layout is layout and out.dtype is result.dtype
         # It stores nothing afterwards, and so may have had another shape.
-        return out._replace_parts(result._parts) if is_alike else written(out, result, name)
+        return out._replace_parts(result._parts) if has_same_form else written(out, result, name)
     example = next((x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)), None)
     if isinstance(example, ComposedTensor) and example.layout is layout:
         return public(*args, **kwargs)

@@ -39,8 +39,8 @@ def _transform_bias_rescale_qkv(
         qkv = to_padded_tensor(qkv, 0.0)
     elif qkv.ndim != 3:
         raise IndexError(f"expected 3-D `qkv`, got a tensor of {qkv.ndim} dimensions")
-    projected = qkv + qkv_bias
-    query, key, value = (_of_heads(part, num_heads) for part in projected.split(width, -1))
+    qkv = qkv + qkv_bias
+    query, key, value = (_of_heads(part, num_heads) for part in qkv.split(width, -1))
     return query / math.sqrt(width // num_heads), key, value
 
 
@@ -95,14 +95,14 @@ def _native_multi_head_attention(
     """
     _check_heads(embed_dim, num_head)
     _check_operands(query, key, value)
-    hidden = None
+    padding = None
     if isinstance(query, NestedTensor):
         if mask is not None:
             raise RuntimeError("`mask` must be None for nested tensors, whose lengths are known")
         example = query
         query, key, value = (to_padded_tensor(x, 0.0) for x in (query, key, value))
-        hidden = _beyond_the_end(example, query.shape[1])
-        mask = hidden[:, None, None]
+        padding = _padding_mask(example, query.shape[1])
+        mask = padding[:, None, None]
     elif mask is not None:
         mask = _broadcast_mask(mask.bool(), mask_type, query)
     projections = zip((query, key, value), qkv_weight.chunk(3), qkv_bias.chunk(3), strict=True)
@@ -113,9 +113,9 @@ def _native_multi_head_attention(
     weights = (scores if mask is None else scores.masked_fill(mask, -math.inf)).softmax(-1)
     joined = (weights @ values).transpose(1, 2).flatten(2)
     result = functional.linear(joined, proj_weight, proj_bias)
-    if hidden is not None:
+    if padding is not None:
         result = nested(replace(example._parts, values=unpadded(result, example._parts)))
-        weights = weights.masked_fill(hidden[:, None, :, None], 0)
+        weights = weights.masked_fill(padding[:, None, :, None], 0)
     if not need_weights:
         return result, None
     return result, weights.mean(1) if average_attn_weights else weights
@@ -133,7 +133,7 @@ def _check_operands(query: Tensor, key: Tensor, value: Tensor) -> None:
         raise RuntimeError("expected `query`/`key`/`value` shapes to match")
 
 
-def _beyond_the_end(x: NestedTensor, length: int) -> Tensor:
+def _padding_mask(x: NestedTensor, length: int) -> Tensor:
     """True for the places of padding: ``[batch, length]``."""
     lengths = flow.tensor([shape[0] for shape in x._parts.shapes], device=x.device)
     return flow.arange(length, device=x.device) >= lengths.unsqueeze(-1)

@@ -91,8 +91,8 @@ def _mixed_in_two_stages(counter: tuple, key: tuple[jax.Array, jax.Array]) -> Ra
         common.append(result)
         return None
 
-    alike = [None if word.ndim else word for word in counter]
-    _rounds(alike, _round_keys(*key), _multiply_present, store_common)
+    common_counter = [None if word.ndim else word for word in counter]
+    _rounds(common_counter, _round_keys(*key), _multiply_present, store_common)
     array = jnp.stack(common)
     parts = iter([array[index] for index in range(len(common))])
 

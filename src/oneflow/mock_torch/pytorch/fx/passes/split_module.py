@@ -112,17 +112,17 @@ def _partitions(graph: Graph, split_callback: Callable[[Node], Any]) -> dict[str
     return partitions
 
 
-def _record_use(definer: Partition | None, node: Node, user: Partition | None) -> None:
+def _record_use(producer: Partition | None, node: Node, user: Partition | None) -> None:
     """Note that a partition, or the output, uses a node of another partition, or of none."""
-    if definer is user:
+    if producer is user:
         return
-    if definer is not None:
-        definer.outputs[node] = None
+    if producer is not None:
+        producer.outputs[node] = None
     if user is not None:
         user.inputs[node] = None
-        if definer is not None:
-            user.dependencies[definer.name] = None
-            definer.dependents[user.name] = None
+        if producer is not None:
+            user.dependencies[producer.name] = None
+            producer.dependents[user.name] = None
 
 
 def _in_order(partitions: dict[str, Partition], keeps_order: bool) -> list[Partition]:
