@@ -1,13 +1,15 @@
 """Exchanges in the background: their order, their errors, and what they keep alive."""
 
 import gc
+import multiprocessing
 import threading
 import weakref
+from collections import defaultdict
 
 import numpy as np
 import pytest
 
-from oneflow.control_plane import background_exchanges
+from oneflow.control_plane import background_exchanges, collective_launch, flight_recorder
 from oneflow.control_plane.background_exchanges import await_exchanges, start_exchange
 
 SECONDS = 30.0
@@ -58,3 +60,59 @@ def test_nothing_is_kept_when_it_is_over() -> None:
     start_exchange(GROUP, lambda: None).wait()
     gc.collect()
     assert result() is None
+
+
+def _end_as_a_process_does() -> None:
+    await_exchanges(GROUP)
+    background_exchanges._await_all()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:.*fork:RuntimeWarning")
+def test_copies_of_the_process_do_not_wait_for_threads_that_they_lack() -> None:
+    go_on = threading.Event()
+    exchange = start_exchange(GROUP, lambda: go_on.wait(SECONDS))
+    copy = multiprocessing.get_context("fork").Process(target=_end_as_a_process_does)
+    copy.start()
+    copy.join(SECONDS / 3)
+    exit_code = copy.exitcode
+    copy.kill()
+    copy.join()
+    assert exit_code == 0
+    assert not exchange.is_over
+    go_on.set()
+    assert exchange.result()
+
+
+def test_an_interrupt_before_the_start_leaves_no_record(monkeypatch) -> None:
+    def launch(start=None):
+        if start is not None:
+            monkeypatch.setattr(collective_launch, "start_exchange", start)
+        return collective_launch.launch_exchange(GROUP, "cpu", "sum", lambda: ran.append(1))
+
+    def interrupt(ranks, run):
+        raise KeyboardInterrupt
+
+    def interrupt_behind(ranks, run):
+        started.append(start_exchange(ranks, run))
+        started[-1].wait()
+        raise KeyboardInterrupt
+
+    def interrupt_in_the_queue(ranks, run):
+        queued.append(run)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(flight_recorder, "_progress", {})
+    monkeypatch.setattr(collective_launch, "_run_before", defaultdict(set))
+    ran, started, queued = [], [], []
+    for start in (interrupt, interrupt_in_the_queue):
+        with pytest.raises(KeyboardInterrupt):
+            launch(start)
+        assert flight_recorder._progress[GROUP].count == 0
+        assert not collective_launch._run_before[GROUP, "cpu"]
+    queued.pop()()
+    assert not ran
+    with pytest.raises(KeyboardInterrupt):
+        launch(interrupt_behind)
+    assert flight_recorder._progress[GROUP].count == len(ran) == 1
+    launch(start_exchange).wait()
+    assert flight_recorder._progress[GROUP].count == len(ran) == 2

@@ -7,6 +7,7 @@ addresses, and are told apart by their order alone. Exchanges of other groups do
 from __future__ import annotations
 
 import atexit
+import os
 import queue
 import threading
 import weakref
@@ -102,6 +103,8 @@ def start_exchange(ranks: tuple[int, ...], run: Callable[[], Any]) -> Background
     if not _threads:
         # The other processes may need what this one sends, and they may end before it has all.
         atexit.register(_await_all)
+        # A copy of the process has none of the threads.
+        os.register_at_fork(after_in_child=_forget_all)
     if ranks not in _threads:
         _threads[ranks] = _GroupThread()
     exchange = BackgroundExchange(run)
@@ -118,3 +121,7 @@ def await_exchanges(ranks: tuple[int, ...]) -> None:
 def _await_all() -> None:
     for thread in _threads.values():
         thread.wait()
+
+
+def _forget_all() -> None:
+    _threads.clear()

@@ -109,14 +109,24 @@ def launch_exchange(
     """
     with _launch_lock:
         number = record_collective(ranks, description)
-        is_first = _note_program(ranks, type, ("messages", description))
+        program, decision = ("messages", description), threading.Lock()
+        is_first = _note_program(ranks, type, program)
 
         def wait_and_run() -> Any:
+            if not decision.acquire(blocking=False):
+                return None  # it was interrupted, and the record is gone
             if is_first and _agent is not None and len(ranks) > 1:
                 _agent.barrier(ranks, number, in_background=True)
             return run()
 
-        return start_exchange(ranks, wait_and_run)
+        try:
+            return start_exchange(ranks, wait_and_run)
+        except BaseException:
+            if decision.acquire(blocking=False):
+                forget_collective(ranks)
+                if is_first:
+                    _run_before[ranks, type].discard(program)
+            raise
 
 
 def _await_others(ranks: tuple[int, ...], type: str, program: Hashable, number: int) -> None:
