@@ -17,10 +17,10 @@ _CONTEXT = "_DataLoader__multiprocessing_context"
 _KIND = "_dataset_kind"
 
 
-class InfiniteConstantSampler(Sampler[None]):
+class InfiniteConstantSampler(Sampler[Any]):
     """Sampler that PyTorch's loader of a stream has: None, again and again."""
 
-    def __iter__(self) -> Iterator[None]:
+    def __iter__(self) -> Iterator[Any]:
         while True:
             yield None
 

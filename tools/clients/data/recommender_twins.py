@@ -29,7 +29,7 @@ class Table(torch.nn.Module):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__()
-        size = options.get("embedding_vec_size", arguments[0] if arguments else None)
+        size = options.get("embedding_vec_size", arguments[0] if arguments else 0)
         width = sum(size) if isinstance(size, list) else size
         fields = len(options.get("table_size_array", arguments[2] if arguments[2:] else ()))
         self.weight = torch.nn.Parameter(torch.zeros(fields * ROWS_OF_FIELD, width))
@@ -111,9 +111,10 @@ def make_of(fields: int, **options: Any) -> Callable[[Any, Any], Any]:
     def make(build: Any, library: Any) -> Any:
         named = dict(options)
         if library is torch:
-            sys.modules[build.__module__].OneEmbedding = Table  # type: ignore[attr-defined]
-            torch._C.fused_dot_feature_interaction = interact  # type: ignore[attr-defined]
-            torch._C.fused_cross_feature_interaction = cross  # type: ignore[attr-defined]
+            vars(sys.modules[build.__module__])["OneEmbedding"] = Table
+            torch._C.__dict__.update(
+                fused_dot_feature_interaction=interact, fused_cross_feature_interaction=cross
+            )
             if "use_fusedmlp" in named:
                 named["use_fusedmlp"] = False
         return build(

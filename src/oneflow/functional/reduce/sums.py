@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from oneflow.base import dtype as dt
 from oneflow.base.dtype import Category, DType, get_default_dtype
@@ -201,7 +202,8 @@ def count_nonzero(input: Tensor, dim: Dims = None, *more: int) -> Tensor:
         tensor([1, 2], dtype=oneflow.int64)
     """
     require_tensor(input, "count_nonzero")
-    return call(p.count_nonzero, input, dims=reduced_dims(input, (dim, *more) if more else dim))
+    dims = (cast(int, dim), *more) if more else dim
+    return call(p.count_nonzero, input, dims=reduced_dims(input, dims))
 
 
 @function(also=("special.logsumexp",))

@@ -9,7 +9,7 @@ import functools
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from oneflow.base.dtype import Category, DType, int64
 from oneflow.base.shape import wrap_dim, wrap_dims
@@ -274,7 +274,7 @@ def squeeze(x: Tensor, dim: int | Sequence[int] | None = None, *more: int) -> Te
         oneflow.Size([2, 1])
     """
     shape = x._value.spec.shape
-    dims = wrap_dims((dim, *more) if more else dim, len(shape))
+    dims = wrap_dims((cast(int, dim), *more) if more else dim, len(shape))
     new_shape = tuple([size for at, size in enumerate(shape) if size != 1 or at not in dims])
     return _same_memory(x, new_shape)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import cast
 
 import oneflow as flow
 from oneflow.nested.padding import to_padded_tensor, unpadded
+from oneflow.nested.parts import NestedParts
 from oneflow.nested.tensor import NestedTensor, nested
 from oneflow.nn import functional
 from oneflow.tensor.tensor import Tensor
@@ -95,13 +97,15 @@ def _native_multi_head_attention(
     """
     _check_heads(embed_dim, num_head)
     _check_operands(query, key, value)
-    padding = None
+    parts = padding = None
     if isinstance(query, NestedTensor):
         if mask is not None:
             raise RuntimeError("`mask` must be None for nested tensors, whose lengths are known")
-        example = query
-        query, key, value = (to_padded_tensor(x, 0.0) for x in (query, key, value))
-        padding = _padding_mask(example, query.shape[1])
+        parts = query._parts
+        query, key, value = (
+            to_padded_tensor(cast(NestedTensor, x), 0.0) for x in (query, key, value)
+        )
+        padding = _padding_mask(parts, query)
         mask = padding[:, None, None]
     elif mask is not None:
         mask = _broadcast_mask(mask.bool(), mask_type, query)
@@ -113,8 +117,8 @@ def _native_multi_head_attention(
     weights = (scores if mask is None else scores.masked_fill(mask, -math.inf)).softmax(-1)
     joined = (weights @ values).transpose(1, 2).flatten(2)
     result = functional.linear(joined, proj_weight, proj_bias)
-    if padding is not None:
-        result = nested(replace(example._parts, values=unpadded(result, example._parts)))
+    if parts is not None and padding is not None:
+        result = nested(replace(parts, values=unpadded(result, parts)))
         weights = weights.masked_fill(padding[:, None, :, None], 0)
     if not need_weights:
         return result, None
@@ -133,10 +137,10 @@ def _check_operands(query: Tensor, key: Tensor, value: Tensor) -> None:
         raise RuntimeError("expected `query`/`key`/`value` shapes to match")
 
 
-def _padding_mask(x: NestedTensor, length: int) -> Tensor:
+def _padding_mask(parts: NestedParts, padded: Tensor) -> Tensor:
     """True for the places of padding: ``[batch, length]``."""
-    lengths = flow.tensor([shape[0] for shape in x._parts.shapes], device=x.device)
-    return flow.arange(length, device=x.device) >= lengths.unsqueeze(-1)
+    lengths = flow.tensor([shape[0] for shape in parts.shapes], device=padded.device)
+    return flow.arange(padded.shape[1], device=padded.device) >= lengths.unsqueeze(-1)
 
 
 def _broadcast_mask(mask: Tensor, mask_type: int | None, query: Tensor) -> Tensor:

@@ -37,8 +37,8 @@ _u32, _u64 = jnp.uint32, jnp.uint64
 def _split64(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Low and high word of 64-bit numbers."""
     x = as_type(x, _u64)
-    words = x, lax.shift_right_logical(x, _u64(32))
-    return tuple([lax.convert_element_type(word, _u32) for word in words])
+    high = lax.shift_right_logical(x, _u64(32))
+    return lax.convert_element_type(x, _u32), lax.convert_element_type(high, _u32)
 
 
 def _numel(shape: tuple[int, ...], shard: ShardIndex | None) -> int:

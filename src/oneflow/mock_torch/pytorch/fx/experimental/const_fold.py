@@ -87,7 +87,7 @@ def split_const_subgraphs(
     module: Module,
     skip_folding_node_fn: Callable[[Node], bool] | None = None,
     device_for_folded_attrs: Any = None,
-) -> FoldedGraphModule:
+) -> GraphModule:
     """Divide a module into what depends on its attributes alone, computed once, and the rest.
 
     Args:

@@ -82,7 +82,8 @@ def split_module(
         if node.op in ("placeholder", "get_attr"):
             values[node] = graph.node_copy(node)
         if node.op == "get_attr":
-            members[node.target] = operator.attrgetter(node.target)(root_m)
+            name = str(node.target)
+            members[name] = operator.attrgetter(name)(root_m)
     for partition in _in_order(_partitions(m.graph, split_callback), bool(keep_original_order)):
         submodule = _submodule(partition, root_m, paths, bool(keep_original_node_name))
         members[partition.submod_name] = submodule
