@@ -62,10 +62,13 @@ def _label_weights(x, labels, is_valid, weight):
     return jnp.where(is_valid, rows_at(weight[0], labels), 0).astype(x.dtype)
 
 
-def _finite_top(x, dim: int):
-    """The largest logit, or 0 where that is no finite number."""
+def _top(x, dim: int):
+    """The largest logit, or 0 where all are -inf.
+
+    Where it is inf, no difference to it is a number but 0: all of the row is NaN, as in PyTorch.
+    """
     top = keepdim_max(x, dim)
-    return replaced(top, lax.bitwise_not(lax.is_finite(top)), 0)
+    return replaced(top, lax.eq(top, lax_functions.full_of(top, -np.inf)), 0)
 
 
 def _at_labels(x, labels, dim: int):
@@ -122,7 +125,7 @@ def _cross_entropy(x, target, smoothing, *weight, reduction: str, ignore_index: 
     dim = _class_dim(x)
     labels, not_ignored = _labels(scores, target, ignore_index)
     label_weights = _label_weights(scores, labels, not_ignored, weight)
-    top = lax.stop_gradient(_finite_top(scores, dim))
+    top = lax.stop_gradient(_top(scores, dim))
     lse = lax.add(lax.log(keepdim_sum(lax.exp(lax.sub(scores, top)), (dim,))), top)
     losses = lax.mul(label_weights, lax.sub(lse, _at_labels(scores, labels, dim)))
     losses = replaced(losses, lax.bitwise_not(not_ignored), 0)
@@ -152,7 +155,7 @@ def _cross_entropy_backward(
     scale = lax.expand_dims(g, (dim,)) if reduction == "none" else g
     if reduction == "mean":
         scale = lax_functions.div(scale, _total(label_weights))
-    powers = lax.exp(lax.sub(scores, _finite_top(scores, dim)))
+    powers = lax.exp(lax.sub(scores, _top(scores, dim)))
     share = lax.div(powers, keepdim_sum(powers, (dim,)))
     hit = lax.eq(lax.broadcasted_iota(labels.dtype, x.shape, dim), labels)
     slope = lax.mul(label_weights, lax.sub(share, lax.convert_element_type(hit, share.dtype)))
