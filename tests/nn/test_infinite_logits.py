@@ -1,4 +1,4 @@
-"""Losses of logits that overflowed, and their gradients, are NaN where PyTorch's are."""
+"""Losses and running sums of what overflowed, and their gradients, are NaN where PyTorch's are."""
 
 import math
 
@@ -32,6 +32,8 @@ LOSSES = {
     "shares": ("cross_entropy", SHARES, {}),
     "softmax": ("softmax", None, {"dim": 1}),
     "log_softmax": ("log_softmax", None, {"dim": 1}),
+    "logcumsumexp 0": ("logcumsumexp", None, {"dim": 0}),
+    "logcumsumexp 1": ("logcumsumexp", None, {"dim": 1}),
 }
 
 
@@ -39,7 +41,7 @@ def loss_and_gradient(library, functions, name, target, options):
     x = library.tensor(LOGITS, requires_grad=True)
     tensors = {k: library.tensor(v) if k == "weight" else v for k, v in options.items()}
     operands = [] if target is None else [library.tensor(target)]
-    loss = getattr(functions, name)(x, *operands, **tensors)
+    loss = getattr(functions, name, getattr(library, name, None))(x, *operands, **tensors)
     loss.sum().backward()
     return loss.detach().numpy(), x.grad.numpy()
 

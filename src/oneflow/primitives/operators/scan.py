@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -61,7 +62,27 @@ def _logcumsumexp(x, *, dim: int):
         return x
     if jnp.iscomplexobj(x):
         return lax.associative_scan(complex_logaddexp, _canonical_logarithms(x), axis=dim)
+    return _running_logsumexp(x, dim)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _running_logsumexp(x, dim: int):
     return lax.cumlogsumexp(x, axis=dim)
+
+
+@_running_logsumexp.defjvp
+def _running_logsumexp_jvp(dim: int, primals, tangents):
+    """Slopes of infinite sums: NaN for infinite summands, and 0 for others.
+
+    JAX's own rule gives them numbers.
+    """
+    (x,), (t,) = primals, tangents
+    is_infinite = x == jnp.inf
+    finite, t_finite = (jnp.where(is_infinite, 0, array) for array in (x, t))
+    _, slope = jax.jvp(partial(lax.cumlogsumexp, axis=dim), (finite,), (t_finite,))
+    slope_of_infinite = lax.cumsum(t * jnp.where(is_infinite, jnp.nan, 0).astype(t.dtype), axis=dim)
+    total = _running_logsumexp(x, dim)
+    return total, jnp.where(total == jnp.inf, slope_of_infinite, slope)
 
 
 logcumsumexp = primitive(
