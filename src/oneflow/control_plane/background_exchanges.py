@@ -103,8 +103,9 @@ def start_exchange(ranks: tuple[int, ...], run: Callable[[], Any]) -> Background
     if not _threads:
         # The other processes may need what this one sends, and they may end before it has all.
         atexit.register(_await_all)
-        # A copy of the process has none of the threads.
-        os.register_at_fork(after_in_child=_forget_all)
+        if hasattr(os, "register_at_fork"):  # Windows copies no processes
+            # A copy has none of the threads.
+            os.register_at_fork(after_in_child=_forget_all)
     if ranks not in _threads:
         _threads[ranks] = _GroupThread()
     exchange = BackgroundExchange(run)

@@ -111,6 +111,21 @@ def _retain_service_state() -> None:
     """
     with contextlib.suppress(AttributeError, KeyError):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(service_state()))
+    if hasattr(os, "register_at_fork"):  # Windows copies no processes
+        os.register_at_fork(after_in_child=_leave_service)
+
+
+def _leave_service() -> None:
+    """Keep a copy of the process from taking leave of JAX's coordination service at its end.
+
+    The copy has none of the threads that would do it, and would wait for them.
+    """
+    with contextlib.suppress(AttributeError, KeyError):
+        state = service_state()
+        # Their destructors would wait, too.
+        for part in (state.client, state.service):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(part))
+        state.client = state.service = None
 
 
 def _bind_address(host: str) -> str:

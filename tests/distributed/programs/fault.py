@@ -51,12 +51,22 @@ if flow.env.get_rank() == faulty:
         last = SlowToDestroy()
         sys.exit(3)
     elif what == "forks":
+        token, sums = flow.ones(1), flow.ones(2)
+        work = flow.distributed.all_reduce(sums, async_op=True)
         child = os.fork()
         if child == 0:
             # It is no rank: what happens to it says nothing about this one.
             sys.excepthook(ValueError, ValueError("of a copy"), None)
-            os._exit(0)
-        os.waitpid(child, 0)
+            sys.exit(0)
+        end = time.monotonic() + 30
+        while not (ended := os.waitpid(child, os.WNOHANG)[0]) and time.monotonic() < end:
+            time.sleep(0.01)
+        if not ended:
+            os.kill(child, signal.SIGKILL)
+        assert ended, "the copy does not end"
+        assert not work.is_completed()
+        flow.distributed.send(token, 1 - faulty)
+        assert work.wait()
     elif what == "leaves":
         os._exit(0)
     elif what == "sleeps":
@@ -106,6 +116,9 @@ if what == "is interrupted":
     else:
         time.sleep(1.5)
         flow.comm.all_reduce(new)
+if what == "forks" and flow.env.get_rank() != faulty:
+    flow.distributed.recv(flow.ones(1), faulty)
+    flow.comm.all_reduce(flow.ones(2))
 if what == "splits":
     ranks, split = flow.placement("cpu", [0, 1]), flow.sbp.split(int(flow.env.get_rank() == faulty))
     parts = flow.ones(2, 2, placement=ranks, sbp=flow.sbp.broadcast).to_global(sbp=split)
