@@ -36,6 +36,11 @@ class BackgroundExchange:
         """Return whether `result` would return at once."""
         return self._over.is_set()
 
+    @property
+    def has_failed(self) -> bool:
+        """Return whether it is over and `result` would raise."""
+        return self._over.is_set() and self._error is not None
+
     def wait(self) -> None:
         """Wait until it is over, whether it has failed or not."""
         self._over.wait()

@@ -26,6 +26,7 @@ from oneflow.distributed.groups import (
     rank_in_job,
     rank_or_first,
 )
+from oneflow.distributed.pending_results import write_when_over
 from oneflow.distributed.reduce_op import ReduceOp
 from oneflow.distributed.work import Work, work_of
 from oneflow.program.value import Value
@@ -404,7 +405,7 @@ def barrier(
     token = value_from_numpy(np.zeros(1, np.int32))
     ranks = group_ranks(group)
     if async_op:
-        return work_of(*start_on_values(functions.barrier, [token], ranks, [token.spec]))
+        return work_of(*start_on_values(functions.barrier, [token], ranks))
     work_of(run_on_values(functions.barrier, [token], ranks)).wait()
     return None
 
@@ -432,15 +433,16 @@ def _run_into(
     """
     for tensor in tensors:
         check_tensor(tensor)
-    values, ranks, exchange = values_of(tensors), group_ranks(group), None
+    values, ranks = values_of(tensors), group_ranks(group)
     if async_op:
-        specs = [unwrap(target).spec for target in targets]
-        results, exchange = start_on_values(function, values, ranks, specs, **attributes)
+        results, exchange = start_on_values(function, values, ranks, **attributes)
+        if exchange is not None:
+            return work_of(write_when_over(targets, exchange, ranks), exchange, targets)
     else:
         results = run_on_values(function, values, ranks, **attributes)
     for target, result in zip(targets, results, strict=bool(targets)):
         _write(target, result)
-    return work_of(results, exchange, targets) if async_op else None
+    return work_of(results, None, targets) if async_op else None
 
 
 def _reduction(op: Any, tensor: Tensor) -> dict[str, ReduceOp]:

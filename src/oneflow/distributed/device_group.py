@@ -7,6 +7,7 @@ On CPUs messages carry them.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -133,9 +134,10 @@ def _by_messages(
     description: str,
 ) -> Callable[[], list[Any]]:
     """A function that runs a collective operation on the host, and returns its results."""
-    operands = list(map(np.asarray, arrays))
+    started = [x if isinstance(x, ExchangedArray) else np.asarray(x) for x in arrays]
 
     def exchange() -> list[np.ndarray]:
+        operands = list(map(on_host, started))
         transport = MessageTransport(group.ranks, description)
         # Another thread than the one whose errors are ignored.
         with np.errstate(all="ignore"):
@@ -192,30 +194,25 @@ def run_on_values(
 
 
 def start_on_values(
-    function: Callable[..., Any],
-    values: Sequence[Value],
-    ranks: tuple[int, ...],
-    specs: Sequence[TensorSpec],
-    **attributes: Any,
+    function: Callable[..., Any], values: Sequence[Value], ranks: tuple[int, ...], **attributes: Any
 ) -> tuple[list[Value], BackgroundExchange | None]:
     """Start what `run_on_values` runs.
 
     Args:
         function: as there.
-        values: as there.
+        values: as there. Those that an exchange will bring are waited for in the background.
         ranks: as there.
-        specs: those of the results.
         attributes: as there.
 
     Returns:
-        The results, of which reading waits, and the exchange that brings them; None if a program of
-        the devices does, for which reading waits, too.
+        The exchange that brings the results; in place of it, if a program of the devices computes
+        them, the results, for which reading waits, and None.
     """
-    device, arrays = _operands(function, values)
+    device = values[0].spec.device
+    if len(ranks) == 1 or not runs_on_numpy(device) or is_capturing():
+        return run_on_values(function, values, ranks, **attributes), None
+    arrays = list(map(operand_of, values))
     group = group_of_ranks(device.type, ranks)
-    if len(group.ranks) == 1 or not runs_on_numpy(device):
-        results = run_collective(function, group, arrays, **attributes)
-        return [value_of(result, device) for result in results], None
     description = describe(function, arrays, attributes)
     run = _by_messages(function, group, arrays, attributes, description)
 
@@ -223,9 +220,7 @@ def start_on_values(
         message_channel().await_space(group.ranks)
         return run()
 
-    exchange = launch_exchange(group.ranks, group.type, description, await_space_and_run)
-    results = [ExchangedArray(spec, exchange, index) for index, spec in enumerate(specs)]
-    return [result.value() for result in results], exchange
+    return [], launch_exchange(group.ranks, group.type, description, await_space_and_run)
 
 
 def _operands(
@@ -248,17 +243,62 @@ class ExchangedArray(DeferredArray):
         spec: of the value.
         exchange: returns the arrays of this process.
         index: which of them it is.
+        before: what a tensor held before, which it gets back, after the error, from one that fails.
     """
 
-    __slots__ = ("_exchange", "_index")
+    __slots__ = ("_before", "_index", "exchange")
 
-    def __init__(self, spec: TensorSpec, exchange: BackgroundExchange, index: int) -> None:
+    def __init__(
+        self, spec: TensorSpec, exchange: BackgroundExchange, index: int, before: Value
+    ) -> None:
         super().__init__(spec)
-        self._exchange, self._index = exchange, index
+        self.exchange, self._index, self._before = exchange, index, before
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the dimensions."""
+        return self._spec.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Element type."""
+        return self._spec.dtype.numpy
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self._spec.numel
+
+    def put(self) -> Any:
+        """Give the values their array, once the exchange is over, and return it.
+
+        Raises:
+            Exception: what the exchange has raised; then they have what was there before.
+        """
+        try:
+            return super().put()
+        except BaseException:
+            if self.exchange.has_failed:
+                with contextlib.suppress(Exception):
+                    self._before.read()  # may be what another one should have brought
+                self.give(self._before.read())
+            raise
 
     def array(self) -> Any:
         """The array, once the exchange is over."""
-        return self._exchange.result()[self._index]
+        return self.exchange.result()[self._index]
+
+
+def operand_of(value: Value) -> Any:
+    """The array of a value, or what stands there if an exchange that is not over brings it."""
+    recorder = value.recorder
+    is_pending = isinstance(recorder, ExchangedArray) and not recorder.exchange.is_over
+    return recorder if is_pending else read_array(value)
+
+
+def on_host(operand: Any) -> np.ndarray:
+    """The numbers of an operand; waits for the exchange that brings it."""
+    return np.asarray(operand.array() if isinstance(operand, ExchangedArray) else operand)
 
 
 def value_of(array: Any, device: Device) -> Value:

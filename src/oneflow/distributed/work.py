@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import jax
 
 from oneflow.control_plane.background_exchanges import BackgroundExchange
+from oneflow.distributed.device_group import ExchangedArray
 from oneflow.distributed.future import Future
 from oneflow.program.value import Value
 from oneflow.runtime.eager import read_array
@@ -88,15 +89,39 @@ def work_of(
     """Return the handle of a collective operation of devices, or of an exchange.
 
     Args:
-        values: the results.
+        values: the results; of an exchange those of this process, as its tensors hold them.
         exchange: see `start_on_values`.
         tensors: the tensors that the results were written into.
     """
     if exchange is not None:
-        return Work(lambda timeout: exchange.result(), lambda: exchange.is_over, tensors)
+        return Work(
+            lambda timeout: _finish(values, exchange),
+            lambda: exchange.is_over and all(map(_is_over, values)),
+            tensors,
+        )
     arrays = [read_array(value) for value in values]
     return Work(
         lambda timeout: jax.block_until_ready(arrays),
         lambda: all(array.is_ready() for array in arrays),
         tensors,
     )
+
+
+def _finish(values: Sequence[Value], exchange: BackgroundExchange) -> None:
+    """Wait until results of an exchange are where they belong.
+
+    Raises:
+        Exception: what it has raised; then all tensors hold what they held before.
+    """
+    for value in values:
+        try:
+            value.read()
+        except Exception:
+            if not exchange.has_failed:
+                raise
+    exchange.result()
+
+
+def _is_over(value: Value) -> bool:
+    recorder = value.recorder
+    return not isinstance(recorder, ExchangedArray) or recorder.exchange.is_over

@@ -74,13 +74,17 @@ class DeferredArray:
     def put(self) -> Any:
         """Give the values their array and return it."""
         array = self.array()
+        self.give(array)
+        return array
+
+    def give(self, array: Any) -> None:
+        """Give the values an array."""
         # All stay registered: another thread may add one at any time, which is put when it is read.
         for reference in (*self._values,):
             value = reference()
             if value is not None and value.recorder is self:
                 value.array = array
                 value.recorder = None
-        return array
 
     def array(self) -> Any:
         """The array of the values."""

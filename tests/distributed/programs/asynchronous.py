@@ -64,13 +64,29 @@ def all_to_all(seed, **options):
     return parts, dist.all_to_all(parts, own, **options)
 
 
+def gather_rows(seed, **options):
+    whole = flow.zeros(size + 1, 3)
+    return [whole], dist.all_gather(list(whole[1:]), part(rank, seed), **options)
+
+
+def reduce_column(seed, **options):
+    whole = flow.stack([part(rank, seed), part(rank, seed + 1)])
+    return [whole], dist.all_reduce(whole[:, 1], **options)
+
+
+def all_reduce_twice(seed, **options):
+    x = part(rank, seed)
+    dist.all_reduce(x, **options)
+    return [x], dist.all_reduce(x, **options)
+
+
 def barrier(seed, **options):
     return [], dist.barrier(**options)
 
 
 OPERATIONS = (
     all_reduce, maximum, reduce, broadcast, all_gather, all_gather_into_tensor, gather, scatter,
-    reduce_scatter, all_to_all, barrier,
+    reduce_scatter, all_to_all, gather_rows, reduce_column, all_reduce_twice, barrier,
 )  # fmt: skip
 
 
