@@ -7,7 +7,7 @@ import importlib
 import pytest
 import torch
 
-from oneflow.mock_torch.paths import _MISSING_DEVICES
+from oneflow.mock_torch.missing_devices import MISSING_DEVICES
 from tests.in_place import in_place_of
 
 #: PyTorch says of MTIA that it has bfloat16 without asking, refuses blocks of `profile` when they
@@ -28,10 +28,10 @@ def answer(function):
         return "refused"
 
 
-@pytest.mark.parametrize("module", _MISSING_DEVICES)
+@pytest.mark.parametrize("module", MISSING_DEVICES)
 def test_answers_are_pytorchs(module):
     ours, theirs = in_place_of(module), importlib.import_module(module)
-    names = [entry.partition("=")[0] for entry in _MISSING_DEVICES[module].split()]
+    names = [entry.partition("=")[0] for entry in MISSING_DEVICES[module].split()]
     different = {}
     for name in names:
         mine, its = getattr(ours, name), getattr(theirs, name)

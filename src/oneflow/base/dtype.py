@@ -90,6 +90,18 @@ class NameOnly(DType):
     __slots__ = ()
 
 
+class NarrowInteger(NameOnly):
+    """Integers of fewer than 8 bits.
+
+    Example:
+        >>> from oneflow.base.dtype import uint4
+        >>> uint4.itemsize, uint4.is_signed
+        (1, False)
+    """
+
+    __slots__ = ()
+
+
 bool_ = DType("bool", np.bool_, Category.BOOL)
 uint8 = DType("uint8", np.uint8, Category.INTEGER)
 uint16 = DType("uint16", np.uint16, Category.INTEGER)
@@ -115,12 +127,29 @@ float8_e5m2 = NameOnly("float8_e5m2", ml_dtypes.float8_e5m2, Category.FLOAT)
 float8_e4m3fnuz = NameOnly("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz, Category.FLOAT)
 float8_e5m2fnuz = NameOnly("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz, Category.FLOAT)
 float8_e8m0fnu = NameOnly("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu, Category.FLOAT)
+float4_e2m1fn_x2 = NameOnly("float4_e2m1fn_x2", [("pair", "u1")], Category.FLOAT)
 complex32 = NameOnly("complex32", [("real", "f2"), ("imag", "f2")], Category.COMPLEX)
 qint8 = NameOnly("qint8", [("quantized", "i1")], Category.INTEGER)
 qint32 = NameOnly("qint32", [("quantized", "i4")], Category.INTEGER)
 quint8 = NameOnly("quint8", [("quantized", "u1")], Category.INTEGER)
 quint4x2 = NameOnly("quint4x2", [("quantized", "u1")], Category.INTEGER)
 quint2x4 = NameOnly("quint2x4", [("quantized", "u1")], Category.INTEGER)
+# Libraries that pack several integers into a byte say by these how wide one is:
+_BITS = [("bits", "u1")]
+int1 = NarrowInteger("int1", _BITS, Category.INTEGER)
+int2 = NarrowInteger("int2", _BITS, Category.INTEGER)
+int3 = NarrowInteger("int3", _BITS, Category.INTEGER)
+int4 = NarrowInteger("int4", _BITS, Category.INTEGER)
+int5 = NarrowInteger("int5", _BITS, Category.INTEGER)
+int6 = NarrowInteger("int6", _BITS, Category.INTEGER)
+int7 = NarrowInteger("int7", _BITS, Category.INTEGER)
+uint1 = NarrowInteger("uint1", _BITS, Category.INTEGER)
+uint2 = NarrowInteger("uint2", _BITS, Category.INTEGER)
+uint3 = NarrowInteger("uint3", _BITS, Category.INTEGER)
+uint4 = NarrowInteger("uint4", _BITS, Category.INTEGER)
+uint5 = NarrowInteger("uint5", _BITS, Category.INTEGER)
+uint6 = NarrowInteger("uint6", _BITS, Category.INTEGER)
+uint7 = NarrowInteger("uint7", _BITS, Category.INTEGER)
 
 ALL_DTYPES = (
     bool_,
@@ -146,12 +175,27 @@ _OTHER_DTYPES = (
     float8_e4m3fnuz,
     float8_e5m2fnuz,
     float8_e8m0fnu,
+    float4_e2m1fn_x2,
     complex32,
     qint8,
     qint32,
     quint8,
     quint4x2,
     quint2x4,
+    int1,
+    int2,
+    int3,
+    int4,
+    int5,
+    int6,
+    int7,
+    uint1,
+    uint2,
+    uint3,
+    uint4,
+    uint5,
+    uint6,
+    uint7,
 )
 HALF_DTYPES = (float16, bfloat16)
 _BY_NAME = {dtype.name: dtype for dtype in (*ALL_DTYPES, *_OTHER_DTYPES)}
@@ -181,14 +225,19 @@ def require_tensors(dtype: DType) -> DType:
     """Return a dtype that tensors have.
 
     Raises:
-        TypeError: they do not.
+        NotImplementedError: integers are too narrow.
+        TypeError: tensors do not have another one.
     """
     if isinstance(dtype, NameOnly):
         supported = ", ".join(supported_dtype.name for supported_dtype in ALL_DTYPES)
-        raise TypeError(
+        message = (
             f"`dtype` must be one that tensors have, got {dtype!r}, which is only a name to "
             f"compare with; supported: {supported}"
         )
+        if isinstance(dtype, NarrowInteger):
+            name = dtype.name.replace("ui", "UI").replace("int", "Int")
+            raise NotImplementedError(f"not implemented for '{name}': {message}")
+        raise TypeError(message)
     return dtype
 
 

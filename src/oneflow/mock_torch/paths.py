@@ -7,49 +7,10 @@ Each row gives a module of PyTorch, the one in which its names are found, and th
 from __future__ import annotations
 
 from oneflow.functional.creation.storages import STORAGE_CLASSES
+from oneflow.mock_torch.missing_devices import MISSING_DEVICES
 
 _FUNCTIONAL_OPTIMIZERS = "adadelta adagrad adam adamw adamax asgd nadam radam rmsprop rprop sgd"
 _FUNCTIONS = ("torch", "torch.nn.functional")
-_XPU_MEMORY = (
-    "empty_cache get_per_process_memory_fraction max_memory_allocated max_memory_reserved "
-    "mem_get_info memory_allocated memory_reserved memory_snapshot memory_stats "
-    "memory_stats_as_nested_dict reset_accumulated_memory_stats reset_peak_memory_stats "
-    "set_per_process_memory_fraction"
-)
-_XPU_RANDOM = (
-    "get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all seed seed_all "
-    "set_rng_state set_rng_state_all"
-)
-#: Modules of devices that are not here, and the names of each.
-_MISSING_DEVICES = {
-    "torch.xpu": f"{_XPU_MEMORY} {_XPU_RANDOM} Event Stream StreamContext can_device_access_peer "
-    "clock_rate current_device current_stream default_generators device device_count "
-    "device_memory_used device_of get_arch_list get_device_capability get_device_name "
-    "get_device_properties get_gencode_flags get_stream_from_external init is_available "
-    "is_bf16_supported is_initialized is_tf32_supported memory_usage power_draw set_device "
-    "set_stream stream synchronize temperature utilization",
-    "torch.xpu.memory": _XPU_MEMORY,
-    "torch.xpu.random": _XPU_RANDOM,
-    "torch.xpu.streams": "Event Stream",
-    "torch.mtia": f"{_XPU_RANDOM} attach_out_of_memory_observer current_device current_stream "
-    "default_stream device device_count empty_cache=synchronize get_device_capability "
-    "get_device_properties init is_available is_bf16_supported is_initialized "
-    "max_memory_allocated memory_allocated memory_stats record_memory_history "
-    "reset_peak_memory_stats=empty_cache set_device set_stream snapshot stream synchronize",
-    "torch.mtia.memory": "max_memory_allocated memory_allocated memory_stats "
-    "reset_peak_memory_stats=empty_cache",
-    "torch.mps": "Event compile_shader current_allocated_memory device_count "
-    "driver_allocated_memory empty_cache=synchronize get_rng_state is_available load_metallib "
-    "manual_seed=set_device recommended_max_memory seed=initial_seed "
-    "set_per_process_memory_fraction set_rng_state synchronize",
-    "torch.mps.event": "Event",
-    "torch.mps.profiler": "is_capturing_metal is_metal_capture_enabled metal_capture profile "
-    "start stop",
-    "torch.backends.mps": "get_core_count get_name is_available is_built is_macos13_or_newer "
-    "is_macos_or_newer",
-    "torch.backends.cusparselt": "get_max_alg_id=empty_cache is_available version=empty_cache",
-    "torch.backends.kleidiai": "is_available",
-}
 _ROWS = (
     ("torch", "oneflow.amp", "GradScaler"),
     ("torch", "oneflow.cuda", "Event"),
@@ -100,6 +61,11 @@ _ROWS = (
         "oneflow.mock_torch.pytorch.checks",
         "_check _check_index _check_is_size _check_not_implemented _check_tensor_all "
         "_check_tensor_all_with _check_type _check_value _check_with",
+    ),
+    (
+        "torch",
+        "oneflow.mock_torch.pytorch.shallow_copies",
+        "_has_compatible_shallow_copy_type",
     ),
     ("torch", "oneflow.functional.linalg.lapack", "lu=packed_lu"),
     ("torch", "oneflow.sparse.operators", "_sparse_broadcast_to=broadcast_to"),
@@ -190,7 +156,39 @@ _ROWS = (
     ("torch", "oneflow.mock_torch.pytorch.recurrent", "gru lstm rnn_relu rnn_tanh"),
     ("torch", "oneflow._C", "gru_cell lstm_cell rnn_relu_cell rnn_tanh_cell"),
     ("torch", "oneflow.distributions.gamma", "_standard_gamma=standard_gamma"),
-    ("torch", "oneflow.base.dtype", "qint8 qint32 quint8 quint4x2 quint2x4"),
+    (
+        "torch",
+        "oneflow.base.dtype",
+        "float4_e2m1fn_x2 qint8 qint32 quint8 quint4x2 quint2x4 int1 int2 int3 int4 int5 int6 int7 "
+        "uint1 uint2 uint3 uint4 uint5 uint6 uint7",
+    ),
+    *((home, "oneflow.mock_torch.pytorch.tags", "Tag") for home in ("torch", "torch._C")),
+    (
+        "torch.nn.functional",
+        "oneflow.mock_torch.pytorch.nn.scaled_products",
+        "ScalingType SwizzleType scaled_grouped_mm scaled_mm",
+    ),
+    *(
+        (home, "oneflow.mock_torch.pytorch.semi_structured", names)
+        for home in ("torch.sparse", "torch.sparse.semi_structured")
+        for names in (
+            "SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT "
+            "SparseSemiStructuredTensorCUTLASS to_sparse_semi_structured",
+        )
+    ),
+    (
+        "torch.sparse._triton_ops_meta",
+        "oneflow.mock_torch.pytorch.kernel_parameters",
+        "get_meta minimize update",
+    ),
+    (
+        "torch.utils._triton",
+        "oneflow.mock_torch.pytorch.utils._triton",
+        "has_datacenter_blackwell_tma_device=has_triton "
+        "has_triton_experimental_host_tma=has_triton "
+        "has_triton_stable_tma_api=has_triton has_triton_tensor_descriptor_host_tma=has_triton "
+        "has_triton_tma=has_triton has_triton_tma_device=has_triton",
+    ),
     (
         "torch",
         "oneflow.mock_torch.pytorch.ao.quantization.schemes",
@@ -347,7 +345,7 @@ _ROWS = (
     ),
     *(
         (module, "oneflow.mock_torch.pytorch.xpu", names)
-        for module, names in _MISSING_DEVICES.items()
+        for module, names in MISSING_DEVICES.items()
     ),
     ("torch.nn.modules", "torch.nn", "RMSNorm"),
     (
@@ -377,7 +375,12 @@ _ROWS = (
         "_ConvTransposeNd=_ConvTranspose _ConvTransposeMixin=_ConvTranspose",
     ),
     ("torch.nn.modules.dropout", "oneflow.nn.modules.dropout", "_DropoutNd=_Dropout"),
-    ("torch.nn.modules.linear", "torch.nn", "LazyLinear NonDynamicallyQuantizableLinear=Linear"),
+    ("torch.nn.modules.linear", "torch.nn", "LazyLinear"),
+    (
+        "torch.nn.modules.linear",
+        "oneflow.nn.modules.linear",
+        "NonDynamicallyQuantizableLinear=_NonDynamicallyQuantizableLinear",
+    ),
     (
         "torch.nn.modules.linear_cross_entropy_options",
         "torch.nn",
@@ -471,6 +474,11 @@ _ROWS = (
         "torch.utils._pytree",
         "oneflow.mock_torch.pytorch.utils._pytree",
         "_get_node_type=_node_type",
+    ),
+    (
+        "torch.utils._pytree",
+        "oneflow.mock_torch.pytorch.utils.pytree_constants",
+        "ConstantNode is_constant_class register_constant",
     ),
 )
 

@@ -6,8 +6,17 @@ import sys
 import threading
 from typing import Any
 
-#: The modules whose calls of functions modes see, as if programs made them.
+#: The modules whose calls of functions overrides see, as if programs made them.
 _LAYERS = ("oneflow.nn.modules.", "oneflow.module.", "oneflow.mock_torch.python_dispatch.layers")
+
+
+def is_seen(depth: int, seen: tuple[str, ...] = _LAYERS) -> bool:
+    """Return whether overrides see a call by the function so many frames above.
+
+    Those of this package call functions for themselves, but for those of modules `seen`.
+    """
+    caller = sys._getframe(depth).f_globals.get("__name__", "")
+    return not caller.startswith("oneflow.") or caller.startswith(seen)
 
 
 class _Overrides(threading.local):
@@ -29,14 +38,8 @@ class _Overrides(threading.local):
         return self.modes if self.modes_are_on else ()
 
     def are_asked_by(self, depth: int, seen: tuple[str, ...] = _LAYERS) -> bool:
-        """Return whether modes are asked for a call by the function so many frames above.
-
-        Those of this package call functions for themselves, but for those of modules `seen`.
-        """
-        if not self.asked_modes:
-            return False
-        caller = sys._getframe(depth).f_globals.get("__name__", "")
-        return not caller.startswith("oneflow.") or caller.startswith(seen)
+        """Return whether modes are asked for a call by the function so many frames above."""
+        return bool(self.asked_modes) and is_seen(depth + 1, seen)
 
 
 OVERRIDES = _Overrides()

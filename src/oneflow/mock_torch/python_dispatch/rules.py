@@ -25,6 +25,7 @@ from oneflow.mock_torch.python_dispatch.layers import INNER_FUNCTIONS, METHODS
 from oneflow.mock_torch.python_dispatch.operators import operator
 from oneflow.mock_torch.pytorch.aten import aten_operator
 from oneflow.mock_torch.pytorch.aten_schemas import schemas_of
+from oneflow.tensor.override_state import is_seen
 from oneflow.tensor.python_dispatch import (
     DISPATCH_CALL,
     PUBLIC_FUNCTIONS,
@@ -250,18 +251,18 @@ def dispatch_call(
     """
     if public in METHODS:
         return METHODS[public](*args, **kwargs)
-    is_seen = bool(FUNCTION_MODES) and OVERRIDES.are_asked_by(3)
+    types = types_of((*args, *kwargs.values())) if OVERRIDES.is_on else ()
+    is_overridden = (types or (FUNCTION_MODES and OVERRIDES.asked_modes)) and is_seen(3)
     if (
         public in INNER_FUNCTIONS
-        and "channels_last" not in args
-        and (is_seen or is_asked(args, kwargs))
+        and not any(type(x) is str and x == "channels_last" for x in args)
+        and (is_overridden or is_asked(args, kwargs))
     ):
         return INNER_FUNCTIONS[public](*args, **kwargs)
-    if is_seen:
+    if is_overridden:
         known_as = public_names().get(public)
         if known_as is not None:
             args, kwargs = _in_order_of(known_as, public, args, kwargs)
-            types = types_of((*args, *kwargs.values()))
             return call_torch_function(known_as, types, args, kwargs)
     if not is_asked(args, kwargs):
         return function(*args, **kwargs)
@@ -285,11 +286,13 @@ def public_names() -> dict[Any, Any]:
 def _in_order_of(
     known_as: FunctionType, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments for another function, by name where that has them in another order."""
+    """The arguments for another function, by name from where that has them in another order."""
     own, other = (list(inspect.signature(f).parameters) for f in (function, known_as))
-    if own[: len(args)] == other[: len(args)]:
-        return args, kwargs
-    return (), {**dict(zip(own, args, strict=False)), **kwargs}
+    # The first one may have another name in PyTorch.
+    names = [other[0], *own[1:]] if other and own and own[0] not in other else own
+    places = range(len(args))
+    count = next((n for n in places if names[n : n + 1] != other[n : n + 1]), len(args))
+    return args[:count], {**dict(zip(own[count:], args[count:], strict=False)), **kwargs}
 
 
 PUBLIC_FUNCTIONS.fill(lambda: (*FUNCTIONS.values(), *METHODS, *INNER_FUNCTIONS, *INITIALIZERS))

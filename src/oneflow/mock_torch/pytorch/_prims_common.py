@@ -11,6 +11,7 @@ from typing import Any
 import oneflow as flow
 from oneflow.base.device import Device
 from oneflow.base.dtype import Category, DType, complex_dtype, get_default_dtype, real_dtype
+from oneflow.base.layout import Layout
 from oneflow.primitives.strides import row_major
 from oneflow.tensor.promotion import promote_types
 from oneflow.tensor.tensor import Tensor
@@ -323,6 +324,20 @@ def make_channels_last_strides_for(shape: ShapeType) -> tuple[int, ...]:
         raise RuntimeError(f"no tensor of {len(shape)} dimensions has channels in the last one")
     batch, *rest, channels = row_major((shape[0], *shape[2:], shape[1]))
     return (batch, channels, *rest)
+
+
+def suggest_memory_format(x: Tensor) -> Any:
+    """The order of elements of a copy: that of images whose channels are next to each other."""
+    shape, strides = x.shape, x.stride() if x.layout is Layout.strided else ()
+    if len(strides) not in (4, 5) or strides[1] == 0 or 0 in shape:
+        return flow.contiguous_format
+    least = 0
+    for dim in (1, *range(len(shape) - 1, 1, -1), 0):
+        is_like_rows = dim == 0 and least == strides[1]  # nothing tells this order from the other
+        if strides[dim] < least or is_like_rows:
+            return flow.contiguous_format
+        least = strides[dim] * max(shape[dim], 1)
+    return flow.channels_last if len(shape) == 4 else flow.channels_last_3d
 
 
 def is_contiguous(a: Tensor) -> bool:

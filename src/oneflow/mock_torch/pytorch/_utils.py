@@ -60,6 +60,25 @@ def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -
     return Parameter(data, requires_grad)
 
 
+def _set_obj_state(obj: Any, state: Any) -> Any:
+    """Give an object the attributes that its pickle has, and return it.
+
+    Args:
+        obj: the object.
+        state: its attributes by name, or a pair of these and those in slots.
+
+    Raises:
+        RuntimeError: a tuple is no pair.
+    """
+    parts = state if isinstance(state, tuple) else (state,)
+    if isinstance(state, tuple) and len(state) != 2:
+        raise RuntimeError(f"Invalid serialized state: {state}")
+    for attributes in parts:
+        for name, value in (attributes or {}).items():
+            setattr(obj, name, value)
+    return obj
+
+
 class ExceptionWrapper:
     """An exception with its traceback as text, which another thread or process raises again.
 
@@ -160,6 +179,7 @@ __all__ = [
     "_rebuild_parameter",
     "_rebuild_tensor",
     "_rebuild_tensor_v2",
+    "_set_obj_state",
     "_take_tensors",
     "classproperty",
     "get_current_device_index",

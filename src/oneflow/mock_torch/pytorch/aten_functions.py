@@ -32,6 +32,7 @@ _ORDERS: dict[str, tuple[Callable[..., Any], str]] = {
         functional.layer_norm,
         "input normalized_shape weight bias eps _cudnn_enable",
     ),
+    "_grouped_mm": (functional.grouped_mm, "mat_a mat_b offs bias out_dtype"),
     "one_hot": (functional.one_hot, "input num_classes"),
     "ctc_loss": (
         functional.ctc_loss,
@@ -240,11 +241,26 @@ def _tensordot(
     return flow.tensordot(input, other, (list(dims_self), list(dims_other)))
 
 
+def _int_mm(self: Tensor, mat2: Tensor) -> Tensor:
+    """Return the product of matrices of `int8` as `int32`, in which the sums are exact.
+
+    Args:
+        self: a matrix, which may be one of `uint8`.
+        mat2: another one.
+    """
+    dtypes = ((flow.int8, flow.uint8), (flow.int8,))
+    for name, matrix, allowed in zip(("self", "mat2"), (self, mat2), dtypes, strict=True):
+        if matrix.dtype not in allowed or matrix.dim() != 2:
+            raise RuntimeError(f"`{name}` must be a matrix of int8, got {matrix.dtype}")
+    return flow.mm(self.to(flow.int32), mat2.to(flow.int32))
+
+
 ATEN_FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_OTHER_NAMES,
     **{name: _in_order(*row) for name, row in _ORDERS.items()},
     # Libraries name it where they say what their tensors do with operators.
     "_sparse_mm_reduce_impl": _sparse_mm_reduce_impl,
+    "_int_mm": _int_mm,
     "_log_softmax": _log_softmax,
     "_softmax": _softmax,
     "_to_copy": _to_copy,

@@ -23,6 +23,7 @@ native_dropout, native_layer_norm = (
     ATEN_FUNCTIONS[f"native_{name}"] for name in ("dropout", "layer_norm")
 )
 _softmax, _log_softmax = ATEN_FUNCTIONS["_softmax"], ATEN_FUNCTIONS["_log_softmax"]
+_int_mm = ATEN_FUNCTIONS["_int_mm"]
 
 
 def _statistics(
@@ -219,14 +220,6 @@ def _aminmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> tu
     """Return `aminmax` as a tuple."""
     low, high = flow.aminmax(input, dim=dim, keepdim=keepdim)
     return low, high
-
-
-def _int_mm(self: Tensor, mat2: Tensor) -> Tensor:
-    """Return the product of matrices of `int8` as `int32`, in which the sums are exact."""
-    for name, matrix in (("self", self), ("mat2", mat2)):
-        if matrix.dtype is not flow.int8 or matrix.dim() != 2:
-            raise RuntimeError(f"`{name}` must be a matrix of int8, got {matrix.dtype}")
-    return flow.mm(self.to(flow.int32), mat2.to(flow.int32))
 
 
 def _addmm_activation(

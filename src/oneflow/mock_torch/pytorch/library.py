@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from oneflow.base.dtype import DType
+from oneflow.mock_torch.missing import raise_missing
 from oneflow.mock_torch.pytorch.operator_checks import opcheck as opcheck
 from oneflow.mock_torch.pytorch.operator_definition import (
     COMPOSITE,
@@ -85,6 +86,26 @@ def custom_op(
     operator.mutates = [mutates_args] if isinstance(mutates_args, str) else list(mutates_args)
     operator.register_kernel(device_types, fn)
     return operator
+
+
+def triton_op(
+    name: str, fn: Kernel | None = None, /, *, mutates_args: Any = (), schema: str | None = None
+) -> Any:
+    """Define an operator by a function that may call kernels of Triton: `custom_op`."""
+    return custom_op(name, fn, mutates_args=mutates_args, schema=schema)
+
+
+def wrap_triton(triton_kernel: Any, /) -> NoReturn:
+    """Refuse to call a kernel of Triton.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise_missing(
+        "torch.library.wrap_triton",
+        "kernels of Triton take pointers to memory, which XLA keeps to itself; `jax.experimental."
+        "pallas` has kernels for GPUs and TPUs",
+    )
 
 
 def define(qualname: str, schema: str | None = None, **options: Any) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+from oneflow.mock_torch.missing import raise_missing
 from oneflow.mock_torch.pytorch.aten import OpOverloadPacket, aten_operator
-from oneflow.mock_torch.pytorch.library import OPERATORS, CustomOpDef
+from oneflow.mock_torch.pytorch.library import OPERATORS, CustomOpDef, define_composite
 
 
 class Namespace:
@@ -27,6 +28,27 @@ class Namespace:
         if self._name == "aten" and not name.startswith("__"):
             return aten_operator(name)
         raise AttributeError(f"no operator is defined as {self._name}::{name}")
+
+
+# Classes of tensors name these operators, to which they give a meaning of their own.
+_FUNCTIONAL = (
+    "all_gather_into_tensor all_reduce all_to_all_single broadcast reduce_scatter_tensor"
+    " wait_tensor"
+)
+_COLLECTIVES = {
+    "_c10d_functional": f"{_FUNCTIONAL} _wrap_tensor_autograd",
+    "c10d_functional": _FUNCTIONAL,
+    "c10d": "allgather_ allreduce_ broadcast_ reduce_scatter_ scatter_",
+}
+
+
+def _refuse_collective(*args: Any, **kwargs: Any) -> NoReturn:
+    raise_missing("torch.ops.c10d", "collectives are called as functions of `torch.distributed`")
+
+
+for _namespace, _names in _COLLECTIVES.items():
+    for _name in _names.split():
+        define_composite(f"{_namespace}::{_name}", _refuse_collective)
 
 
 def __getattr__(name: str) -> Any:

@@ -107,6 +107,13 @@ class Linear(Module):
         )
 
 
+class _NonDynamicallyQuantizableLinear(Linear):
+    """The last layer of attention, which libraries that quantize layers leave as it is."""
+
+    def _get_name(self) -> str:
+        return type(self).__name__.lstrip("_")
+
+
 class Bilinear(Module):
     """``y = x1 @ weight @ x2 + bias``, one matrix per output feature.
 

@@ -10,7 +10,7 @@ from oneflow.functional.nn.multi_head_attention import multi_head_attention_forw
 from oneflow.module.module import Module
 from oneflow.module.parameter import new_parameter
 from oneflow.nn import init
-from oneflow.nn.modules.linear import Linear
+from oneflow.nn.modules.linear import _NonDynamicallyQuantizableLinear
 from oneflow.tensor.tensor import Tensor
 
 
@@ -95,7 +95,7 @@ class MultiheadAttention(Module):
                 f"embed_dim {embed_dim} must be divisible by num_heads {num_heads}"
             )
         self._add_parameters(bias, add_bias_kv, device, dtype)
-        self.out_proj = Linear(embed_dim, embed_dim, bias, device, dtype)
+        self.out_proj = _NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, device, dtype)
         self._reset_parameters()
 
     def _attributes_in_pytorch(self) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""``torch._library``: parts of ``torch.library``."""

@@ -1,0 +1,1 @@
+"""``torch.ao.quantization.fx``: what libraries use of it without tracing."""
