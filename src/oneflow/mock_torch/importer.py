@@ -29,6 +29,7 @@ from oneflow.mock_torch.dependents import (
 )
 from oneflow.mock_torch.foreign_classes import watch_class_statements
 from oneflow.mock_torch.modules import MODULE_IN_PLACE
+from oneflow.mock_torch.override_arguments import ARRANGEMENTS
 from oneflow.mock_torch.paths import ALIASES
 from oneflow.mock_torch.pickle_paths import pickle_by_path, pickle_names
 from oneflow.mock_torch.placeholder import PlaceholderModule, is_lookup_by_name, placeholder_for
@@ -102,6 +103,7 @@ class ModuleWrapper(ModuleType):
                     value,
                     checks_classes=name not in _FACTORY_FUNCTIONS,
                     name=f"{prefix}{name}" if prefix else None,
+                    arrange=ARRANGEMENTS.get(name) if self.__name__ == "torch" else None,
                 )
                 if self.__name__.startswith("torch"):
                     pickle_by_path(function, self.__name__, name)

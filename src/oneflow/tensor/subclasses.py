@@ -197,6 +197,7 @@ def overridable(
     *,
     checks_classes: bool = True,
     name: str | None = None,
+    arrange: Callable[[Any, Any], tuple[Any, Any]] | None = None,
 ) -> FunctionType:
     """Return a copy of a function that calls the overrides of its arguments' classes.
 
@@ -210,18 +211,25 @@ def overridable(
             overrides at once: it is a method of a class with an override.
         checks_classes: False for a function that asks modes alone.
         name: what the copy is called, if not as the function.
+        arrange: brings arguments, and those by name, into the form in which overrides get them.
     """
     with _COPY_LOCK:
-        return _overridable(function, public_api, checks_classes, name)
+        return _overridable(function, public_api, checks_classes, name, arrange)
 
 
 @functools.cache
 def _overridable(
-    function: FunctionType, public_api: Any, checks_classes: bool, name: str | None
+    function: FunctionType,
+    public_api: Any,
+    checks_classes: bool,
+    name: str | None,
+    arrange: Callable[[Any, Any], tuple[Any, Any]] | None,
 ) -> FunctionType:
     copy = copy_of_function(function)
     copy.__name__ = name or function.__name__
     OVERRIDABLE.add(copy)
+    if arrange is not None:
+        vars(copy)["_arrange"] = arrange
     if not checks_classes:
         vars(copy)["_checks_classes"] = False
     if public_api is not None or FIRST_SUBCLASS.exists:
@@ -249,7 +257,7 @@ def _enable_override(
     copy: Any, public_api: Callable[..., Any], call: Callable[..., Any] | None = None
 ) -> None:
     """Give a copy of a function the code of `_CALL_OVERRIDE`, and the objects it needs."""
-    call = call or call_torch_function
+    call = call or _call_of(copy)
     asked = types_of if getattr(copy, "_checks_classes", True) else _no_types
     state = (_PLAIN, ENTERED, OVERRIDES)
     parts = (copy.__wrapped__, public_api, *state, asked, call, hide_internal_frames)
@@ -258,6 +266,16 @@ def _enable_override(
     cells = len(copy.__code__.co_freevars)
     # The file is this one, so that its frames are skipped where the line of the user is looked for.
     copy.__code__ = code_with_cells(_CALL_OVERRIDE, cells, __file__)
+
+
+def _call_of(copy: Any) -> Callable[..., Any]:
+    """Return what calls overrides, with arguments in the form in which they get them."""
+    arrange = getattr(copy, "_arrange", None)
+    if arrange is None:
+        return call_torch_function
+    return lambda function, types, args, kwargs: call_torch_function(
+        function, types, *arrange(args, kwargs)
+    )
 
 
 #: The code of overridable functions; its global names are those of the copied function. It does not

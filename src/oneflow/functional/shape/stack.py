@@ -32,13 +32,13 @@ def _as_list(tensors: tuple) -> list[Tensor]:
 
 
 @function(method=False)
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Any, indexing: str | None = "ij") -> tuple[Tensor, ...]:
     """For vectors of coordinates, grids that hold each point's coordinate.
 
     Args:
         tensors: 0-dim or 1-dim tensors.
-        indexing: ``"ij"`` (default): the first vector runs along dimension 0; ``"xy"``: along
-            dimension 1.
+        indexing: ``"ij"`` (default, or None): the first vector runs along dimension 0; ``"xy"``:
+            along dimension 1.
 
     Raises:
         RuntimeError: no tensors, too many dimensions, another `indexing`, or tensors of several
@@ -53,7 +53,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     vectors = _as_list(tensors)
     if not vectors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
-    if indexing not in ("ij", "xy"):
+    if indexing not in ("ij", "xy", None):
         raise RuntimeError(
             f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
         )
