@@ -44,13 +44,15 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "svd_lowrank": lambda t, x: t.svd_lowrank(x, niter=1, q=1),
     "lobpcg": lambda t, x: t.lobpcg(x @ x, 1),
     "unravel_index": lambda t, x: t.unravel_index(x[0].long(), (2, 2)),
+    "embedding": lambda t, x: t.nn.functional.embedding(t.tensor([0, 2]), x),
+    "embedding by place": lambda t, x: t.nn.functional.embedding(t.tensor([0, 2]), x, None, 2.0),
     "stack": lambda t, x: t.stack([x, x]),
     "multi_dot": lambda t, x: t.linalg.multi_dot([x, x]),
 }
 
 
-#: PyTorch refuses to trace it.
-_REFUSED = {"einsum of numbers without a result"}
+#: PyTorch refuses to trace the first, and names of constants differ in the others.
+_REFUSED = {"einsum of numbers without a result", "embedding", "embedding by place"}
 
 
 def _kinds(value: Any) -> Any:

@@ -80,3 +80,16 @@ def test_weights_of_layers_are_asked() -> None:
     with enabled():
         ours = program(OURS)
     assert ours == program(torch) == ["linear 3"]
+
+
+def test_tables_of_layers_are_asked() -> None:
+    def program(library: Any) -> list[str]:
+        log: list[str] = []
+        layer = library.nn.Embedding(3, 2)
+        vars(layer)["_parameters"]["weight"] = _wrapper(library, log)(library.ones(3, 2))
+        layer(library.tensor([1]))
+        return log
+
+    with enabled():
+        ours = program(OURS)
+    assert ours == program(torch) == ["embedding 2"]

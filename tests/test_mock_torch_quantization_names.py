@@ -186,6 +186,10 @@ def test_results_of_a_dtype_of_their_own_have_no_gradient() -> None:
 
 #: Programs that give the same here and in PyTorch.
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
+    "numbers of algorithms": lambda x: (
+        _module(x, "torch.sparse").SparseSemiStructuredTensorCUTLASS._DEFAULT_ALG_ID
+    ),
+    "elements of sparse tensors": lambda x: x.ops.aten._nnz.default(x.eye(3).to_sparse()),
     "products of uint8 and int8": lambda x: _result(
         x._int_mm(_int8(x, 3, 8).view(x.uint8), _int8(x, 8, 4))
     ),

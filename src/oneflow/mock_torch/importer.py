@@ -103,7 +103,7 @@ class ModuleWrapper(ModuleType):
                     value,
                     checks_classes=name not in _FACTORY_FUNCTIONS,
                     name=f"{prefix}{name}" if prefix else None,
-                    arrange=ARRANGEMENTS.get(name) if self.__name__ == "torch" else None,
+                    arrange=ARRANGEMENTS.get(self.__name__, {}).get(name),
                 )
                 if self.__name__.startswith("torch"):
                     pickle_by_path(function, self.__name__, name)

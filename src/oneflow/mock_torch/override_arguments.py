@@ -14,6 +14,10 @@ from typing import Any
 from oneflow.tensor.tensor import Tensor
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+_EMBEDDING = (
+    "input weight | padding_idx=None max_norm=None norm_type=2.0 scale_grad_by_freq=False"
+    " sparse=False"
+)
 #: Arguments by place before the bar, those that are given by name behind it, with defaults.
 _FORMS = {
     "cdist": "x1 x2 | p=2.0 compute_mode='use_mm_for_euclid_dist_if_necessary'",
@@ -68,11 +72,14 @@ def _letter(label: Any) -> str:
     return "..." if label is Ellipsis else _LETTERS[label]
 
 
-#: What brings arguments into the form that overrides get, by function of ``torch``.
-ARRANGEMENTS: Mapping[str, Callable[[Any, Any], Arguments]] = MappingProxyType(
+#: What brings arguments into the form that overrides get, by module and function.
+ARRANGEMENTS: Mapping[str, Mapping[str, Callable[[Any, Any], Arguments]]] = MappingProxyType(
     {
-        "einsum": _einsum,
-        "meshgrid": _meshgrid,
-        **{name: _form(text) for name, text in _FORMS.items()},
+        "torch": {
+            "einsum": _einsum,
+            "meshgrid": _meshgrid,
+            **{name: _form(text) for name, text in _FORMS.items()},
+        },
+        "torch.nn.functional": {"embedding": _form(_EMBEDDING)},
     }
 )

@@ -257,7 +257,7 @@ def _enable_override(
     copy: Any, public_api: Callable[..., Any], call: Callable[..., Any] | None = None
 ) -> None:
     """Give a copy of a function the code of `_CALL_OVERRIDE`, and the objects it needs."""
-    call = call or _call_of(copy)
+    call = call or call_of(copy)
     asked = types_of if getattr(copy, "_checks_classes", True) else _no_types
     state = (_PLAIN, ENTERED, OVERRIDES)
     parts = (copy.__wrapped__, public_api, *state, asked, call, hide_internal_frames)
@@ -268,7 +268,7 @@ def _enable_override(
     copy.__code__ = code_with_cells(_CALL_OVERRIDE, cells, __file__)
 
 
-def _call_of(copy: Any) -> Callable[..., Any]:
+def call_of(copy: Any) -> Callable[..., Any]:
     """Return what calls overrides, with arguments in the form in which they get them."""
     arrange = getattr(copy, "_arrange", None)
     if arrange is None:

@@ -37,7 +37,7 @@ from oneflow.tensor.subclasses import (
     ENTERED as FUNCTION_MODES,
     OVERRIDABLE,
     OVERRIDES,
-    call_torch_function,
+    call_of,
     types_of,
 )
 from oneflow.tensor.tensor import Tensor
@@ -263,7 +263,7 @@ def dispatch_call(
         known_as = public_names().get(public)
         if known_as is not None:
             args, kwargs = _in_order_of(known_as, public, args, kwargs)
-            return call_torch_function(known_as, types, args, kwargs)
+            return call_of(known_as)(known_as, types, args, kwargs)
     if not is_asked(args, kwargs):
         return function(*args, **kwargs)
     return rule_of(public)(function, args, kwargs)

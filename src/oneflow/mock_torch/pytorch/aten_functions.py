@@ -88,6 +88,7 @@ _OTHER_NAMES: dict[str, Callable[..., Any]] = {
     "_is_all_true": flow.all,
     "_is_any_true": flow.any,
     "_local_scalar_dense": Tensor.item,
+    "_nnz": lambda input: input._nnz(),
     "_pin_memory": Tensor.pin_memory,
     "_sparse_addmm": flow.addmm,
     "_unsafe_view": Tensor.reshape,

@@ -16,6 +16,8 @@ class SparseSemiStructuredTensor(Missing):
     """The base of such tensors."""
 
     _reason = _REASON
+    #: The default of configurations that libraries define: the number of cuSPARSELt's algorithm.
+    _DEFAULT_ALG_ID = 0
 
 
 class SparseSemiStructuredTensorCUSPARSELT(SparseSemiStructuredTensor):
