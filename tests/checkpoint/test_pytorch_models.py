@@ -172,14 +172,10 @@ def _of_ones(model: Any) -> Any:
 
 #: Objects that are made otherwise here than in PyTorch, and what shows that they work.
 OTHERWISE: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "LazyLinear": (lambda library: library.nn.LazyLinear(1), lambda lazy: lazy(OURS.ones(1, 2))),
-    "LazyBatchNorm1d": (lambda library: library.nn.LazyBatchNorm1d().eval(), str),
     "AveragedModel": (
         lambda library: library.optim.swa_utils.AveragedModel(library.nn.Linear(2, 1)),
         _of_ones,
     ),
-    "GradScaler": (lambda library: library.amp.GradScaler("cpu"), lambda x: x.state_dict()),
-    "DataLoader": (lambda library: library.utils.data.DataLoader([1, 2]), lambda x: len(x)),
 }
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 import oneflow as flow
 from oneflow.nested.dispatch import NESTED_FUNCTIONS
 from oneflow.nested.operators import pointwise
+from tests.in_place import overrides_enabled
 
 _ARGUMENTS = {"add": (2.0,), "mul": (2.0,), "sub": (2.0,), "div": (2.0,), "pow": (2.0,)}
 NAMES = sorted(
@@ -48,6 +51,13 @@ def test_gradients_flow_through_writes(name: str) -> None:
         other = leaf.detach().requires_grad_()
         getattr(other, name)().sum().backward()
         np.testing.assert_allclose(leaf.grad.numpy(), other.grad.numpy(), rtol=1e-5)
+
+
+def test_writes_where_methods_ask_for_overrides() -> None:
+    with overrides_enabled():
+        _, x = _nested()
+        assert flow.Tensor.sin_(x) is x
+        assert x.unbind()[1].tolist() == pytest.approx([math.sin(0.75)])
 
 
 def test_functions_of_sparse_tensors_write_as_methods_do() -> None:

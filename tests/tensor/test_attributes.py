@@ -83,5 +83,8 @@ def test_composed_tensors_have_the_attributes_of_their_values(make):
     assert type(data) is type(x)
     data.values().mul_(3)
     assert x.values().max() == 3
-    with pytest.raises(NotImplementedError, match="make a tensor of other values"):
-        x.data = data
+    x.data = make(flow.eye(2) * 5)
+    assert x.requires_grad
+    assert x.values().max() == 5
+    with pytest.raises(NotImplementedError, match="can only be another one"):
+        x.data = flow.eye(2)

@@ -37,8 +37,8 @@ def attach_inplace(name: str, function: Callable[..., Any]) -> Callable[..., Any
             return write_result(self, function(before_write(self), *args, **kwargs), name)
         except ComposedOperandError:
             # A tensor made of others has methods of its own, or takes the parts of a result.
-            own = getattr(type(self), name)
-            if own is not inplace:
+            own = _method_of_class(type(self), name)
+            if own is not None:
                 return own(self, *args, **kwargs)
             before = self.with_values(before_write(self._elements))
             return self.copy_(function(before, *args, **kwargs))
@@ -46,6 +46,12 @@ def attach_inplace(name: str, function: Callable[..., Any]) -> Callable[..., Any
     inplace.__doc__ = f"In-place version of `{function.__name__}`."
     attach_defined(name, inplace)
     return inplace
+
+
+def _method_of_class(kind: type[Tensor], name: str) -> Callable[..., Any] | None:
+    """The method that a class has in place of the one of `Tensor`, if it has one."""
+    classes = kind.__mro__[: kind.__mro__.index(Tensor)]
+    return next((vars(one)[name] for one in classes if name in vars(one)), None)
 
 
 def attach_defined(name: str, function: Callable[..., Any]) -> None:

@@ -43,13 +43,24 @@ def collectives_of(operation: Operation) -> tuple[Collective, ...]:
     if operation.primitive.traits.kind is not Kind.BOXING or not operation.in_specs[0].numel:
         return ()
     spec, attributes = operation.in_specs[0], operation.attributes
-    return _collectives(
+    collectives = _collectives(
         spec.shape,
         spec.dtype.itemsize,
         attributes["hierarchy"],
         attributes["source"],
         attributes["target"],
     )
+    if operation.device.type != "cpu":
+        return collectives
+    return tuple(map(_on_cpu, collectives))
+
+
+def _on_cpu(collective: Collective) -> Collective:
+    """CPUs exchange shares of partial sums, and add them up themselves."""
+    if collective.kind != "reduce-scatter":
+        return collective
+    received = collective.operand_bytes
+    return collective._replace(kind="all-to-all", staged=collective.staged + received)
 
 
 @functools.lru_cache(maxsize=65536)
