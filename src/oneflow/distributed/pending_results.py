@@ -20,7 +20,7 @@ from oneflow.tensor.view_chain import overlapping
 from oneflow.tensor.views import check_writable, marked_like, unwrap, write
 
 
-class _Parts:
+class _ViewResults:
     """Results for views of one memory, of which a new one is made when they are there.
 
     Args:
@@ -64,8 +64,8 @@ class _Parts:
                 np.copyto(place, np.asarray(results[index]))
             return [wrap_array(whole, device)]
 
-        writing = start_exchange(ranks, copy)
-        root = ExchangedArray(base.spec, writing, 0, _replaced(base)).value()
+        copying = start_exchange(ranks, copy)
+        root = ExchangedArray(base.spec, copying, 0, _replaced(base)).value()
         storage.replace(marked_like(root, base), self._targets[0]._family.uncounted)
         for target in self._targets:
             target._family.writes[0] += 1
@@ -89,33 +89,33 @@ def write_when_over(
         The values that the tensors, or those of which they are views, have now.
     """
     values = []
-    parts_of_storages: dict[Storage, _Parts] = {}
+    results_of_storages: dict[Storage, _ViewResults] = {}
     with MEMORY_LOCK:
         for index, target in enumerate(targets):
-            if _is_added(parts_of_storages, index, target):
+            if _is_added(results_of_storages, index, target):
                 continue
             before = unwrap(target)
             value = ExchangedArray(before.spec, exchange, index, _replaced(before)).value()
             with no_grad():
                 write(target, value)
             values.append(value)
-        values += [parts.write(exchange, ranks) for parts in parts_of_storages.values()]
+        values += [parts.write(exchange, ranks) for parts in results_of_storages.values()]
     return values
 
 
-def _is_added(parts_of_storages: dict[Storage, _Parts], index: int, target: Tensor) -> bool:
+def _is_added(results_of_storages: dict[Storage, _ViewResults], index: int, target: Tensor) -> bool:
     """Add a result to those of its memory; return False if its tensor is no part of one."""
     family = target._family
     if family is None or family.storage.host is not None:
         return False
-    parts = parts_of_storages.get(family.storage)
+    parts = results_of_storages.get(family.storage)
     if parts is None:
         if not (target._chain or family.root_chain):
             return False
-        parts = _Parts(family.storage)
+        parts = _ViewResults(family.storage)
     if not parts.add(index, target):
         return False
-    parts_of_storages[family.storage] = parts
+    results_of_storages[family.storage] = parts
     return True
 
 
