@@ -328,8 +328,11 @@ def make_channels_last_strides_for(shape: ShapeType) -> tuple[int, ...]:
 
 def suggest_memory_format(x: Tensor) -> Any:
     """The order of elements of a copy: that of images whose channels are next to each other."""
-    shape, strides = x.shape, x.stride() if x.layout is Layout.strided else ()
-    if len(strides) not in (4, 5) or strides[1] == 0 or 0 in shape:
+    shape = x.shape
+    if x.layout is not Layout.strided or len(shape) not in (4, 5) or 0 in shape:
+        return flow.contiguous_format
+    strides = x.stride()
+    if strides[1] == 0:
         return flow.contiguous_format
     least = 0
     for dim in (1, *range(len(shape) - 1, 1, -1), 0):
