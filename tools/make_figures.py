@@ -174,6 +174,9 @@ def converted(tensor: flow.Tensor, target: flow.sbp.sbp) -> tuple[flow.Tensor, s
     instructions = graph.last_step.executable.program.instructions
     found = [collective for step in instructions for collective in collectives_of(step.operation)]
     kind = " + ".join(collective.kind for collective in found) or "no exchange"
+    if tensor.sbp == (PARTIAL_SUM,):
+        # Processors exchange shares and add them up; accelerators have one operation for both.
+        kind = kind.replace("all-to-all", "reduce-scatter")
     return result, kind, f"{sum(collective.sent for collective in found):g} bytes per rank"
 
 
