@@ -9,6 +9,7 @@ import pytest
 import oneflow as flow
 from oneflow import nn
 from oneflow.base.traceback import hide_internal_frames
+from tests.in_place import dispatch_enabled
 
 X, Y = flow.ones(2, 3), flow.ones(4)
 
@@ -45,6 +46,16 @@ def test_frames_of_the_package_are_hidden(name: str, monkeypatch: pytest.MonkeyP
     assert frames(call) == expected
     monkeypatch.setenv("ONEFLOW_TRACEBACKS", "full")
     assert len(frames(call)) > len(expected)
+
+
+@pytest.mark.parametrize("name", BAD_CALLS)
+def test_frames_are_hidden_where_functions_ask_modes(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ONEFLOW_TRACEBACKS", "short")
+    call, expected = BAD_CALLS[name]
+    with dispatch_enabled():
+        assert frames(call) == expected
 
 
 def test_the_error_of_a_library_that_ours_explains_is_hidden(

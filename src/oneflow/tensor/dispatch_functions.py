@@ -24,18 +24,23 @@ LOCK = threading.RLock()
 DISPATCH_CODE = """
 def of_cells({cells}):
     def dispatch(*args, _parts, **kwargs):
-        function, public, plain, (modes, function_modes, classes), state, call, note_idle = _parts
-        if not modes and not function_modes and not classes:
-            note_idle()
-            return function(*args, **kwargs)
-        if not state.is_on or (
-            not kwargs
-            and not modes
-            and not function_modes
-            and plain.issuperset(map(type, args))
-        ):
-            return function(*args, **kwargs)
-        return call(public, function, args, kwargs)
+        function, public, plain, asked, state, call, note_idle, hide = _parts
+        modes, function_modes, classes = asked
+        try:
+            if not modes and not function_modes and not classes:
+                note_idle()
+                return function(*args, **kwargs)
+            if not state.is_on or (
+                not kwargs
+                and not modes
+                and not function_modes
+                and plain.issuperset(map(type, args))
+            ):
+                return function(*args, **kwargs)
+            return call(public, function, args, kwargs)
+        except Exception as error:
+            hide(error)
+            raise
         ({cells})
     return dispatch
 """

@@ -21,6 +21,7 @@ from oneflow.base.device import Device, get_default_device
 from oneflow.base.dtype import DType, get_default_dtype
 from oneflow.base.hook import Hook
 from oneflow.base.spec import TensorSpec, spec_of
+from oneflow.base.traceback import hide_internal_frames
 from oneflow.differentiation.hooks import SUMS
 from oneflow.dispatch.call import BIND_OF_CLASS
 from oneflow.primitives.operators.elementwise import add
@@ -313,7 +314,8 @@ def _add_dispatch(function: FunctionType) -> None:
     else:
         copy.__wrapped__ = before
     asked = (DISPATCH_MODES, FUNCTION_MODES, DISPATCH_CLASSES)
-    parts = (copy, function, _PLAIN, asked, DISPATCH, DISPATCH_CALL.value, note_idle_call)
+    call = DISPATCH_CALL.value
+    parts = (copy, function, _PLAIN, asked, DISPATCH, call, note_idle_call, hide_internal_frames)
     code = code_with_cells(DISPATCH_CODE, len(function.__code__.co_freevars), __file__)
     DISPATCH_FUNCTIONS.add(function, code, parts)
 

@@ -122,7 +122,12 @@ def _backward_axes(operation: Operation) -> Axes:
 
 
 linear_cross_entropy = primitive(
-    "linear_cross_entropy", _losses, axes=_axes, precision=Precision.HALF, interpret=False
+    "linear_cross_entropy",
+    _losses,
+    axes=_axes,
+    precision=Precision.HALF,
+    interpret=False,
+    real_only=True,
 )
 linear_cross_entropy_backward = primitive(
     "linear_cross_entropy_backward",
