@@ -64,8 +64,8 @@ class _ViewResults:
                 np.copyto(place, np.asarray(results[index]))
             return [wrap_array(whole, device)]
 
-        copying = start_exchange(ranks, copy)
-        root = ExchangedArray(base.spec, copying, 0, _replaced(base)).value()
+        copy_exchange = start_exchange(ranks, copy)
+        root = ExchangedArray(base.spec, copy_exchange, 0, _replaced(base)).value()
         storage.replace(marked_like(root, base), self._targets[0]._family.uncounted)
         for target in self._targets:
             target._family.writes[0] += 1

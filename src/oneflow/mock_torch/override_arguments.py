@@ -34,7 +34,7 @@ _FORMS = {
     "unique_consecutive": "input | return_inverse=False return_counts=False dim=None",
     "unravel_index": "indices | shape",
 }
-_LETTERS = string.ascii_uppercase + string.ascii_lowercase
+_SUBSCRIPTS = string.ascii_uppercase + string.ascii_lowercase
 
 
 def _form(text: str) -> Callable[[Any, Any], Arguments]:
@@ -56,8 +56,8 @@ def _form(text: str) -> Callable[[Any, Any], Arguments]:
 def _einsum(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """Give `einsum` an equation, and its operands one by one."""
     if len(args) > 1 and isinstance(args[0], Tensor):
-        terms = ["".join(map(_letter, labels)) for labels in args[1::2]]
-        result = f"->{''.join(map(_letter, args[-1]))}" if len(args) % 2 else ""
+        terms = ["".join(map(_subscript, labels)) for labels in args[1::2]]
+        result = f"->{''.join(map(_subscript, args[-1]))}" if len(args) % 2 else ""
         args = (",".join(terms) + result, *args[: len(terms) * 2 : 2])
     while len(args) == 2 and isinstance(args[1], list | tuple):
         args = (args[0], *args[1])
@@ -68,8 +68,8 @@ def _meshgrid(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     return args, {"indexing": None, **kwargs}
 
 
-def _letter(label: Any) -> str:
-    return "..." if label is Ellipsis else _LETTERS[label]
+def _subscript(label: Any) -> str:
+    return "..." if label is Ellipsis else _SUBSCRIPTS[label]
 
 
 #: What brings arguments into the form that overrides get, by module and function.
