@@ -31,7 +31,7 @@ from oneflow.checkpoint.numpy_pickle import Budget, Pending, finished, numpy_tab
 from oneflow.checkpoint.pickled_objects import TensorKind, set_plain_attributes
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factory_functions import empty
-from oneflow.functional.creation.storages import STORAGE_CLASSES, TypedStorage
+from oneflow.functional.creation.storages import STORAGE_KINDS, TypedStorage
 from oneflow.module.buffer import Buffer
 from oneflow.module.parameter import Parameter
 from oneflow.nested.tensor import NestedTensor
@@ -254,7 +254,7 @@ class TorchBuilder:
             ("torch.serialization", "_get_layout"): _named_layout,
             ("torch.storage", "UntypedStorage"): StorageType(dt.uint8),
         }
-        kinds = {kind.__name__: StorageType(dtype) for dtype, kind in STORAGE_CLASSES.items()}
+        kinds = {f"{kind}Storage": StorageType(dtype) for dtype, kind in STORAGE_KINDS.items()}
         table.update({("torch", name): kind for name, kind in kinds.items()})
         table.update({("torch.cuda", name): kind for name, kind in kinds.items()})
         narrow = (*NARROW_TYPES.values(), COMPLEX32)

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from oneflow.base.device import Device
+from oneflow.base.dtype import DType
 from oneflow.checkpoint.load_errors import UnsafePickleError, load_errors
 from oneflow.checkpoint.numpy_pickle import Budget
 from oneflow.checkpoint.pickle_reader import PickleReader
@@ -43,6 +44,15 @@ _ENTRY_BYTES, _LENGTHS = 30, 26
 _IN_PLACE = io.BufferedReader | io.BufferedRandom | io.FileIO | io.BytesIO
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 LEGACY_PROTOCOL = 1001
+
+
+class _ByteOrder:
+    """The order of bytes in archives that do not name theirs: ``"little"`` or ``"big"``."""
+
+    default = "little"
+
+
+BYTE_ORDER = _ByteOrder()
 
 
 def is_torch_file(head: bytes) -> bool:
@@ -147,15 +157,15 @@ def _read_archive(file: BinaryIO, size: int, restore_location: Callable) -> Any:
         def persistent(reference: Any) -> TorchStorage:
             key, storage = _named_storage(reference)
             if key not in storages:
-                storage.content = _content(file, archive, f"{folder}data/{key}")
+                content = _content(file, archive, f"{folder}data/{key}")
+                storage.content = content if is_native else _swapped(content, storage.dtype)
                 storage.numel = len(storage.content) // storage.dtype.itemsize
                 storages[key] = storage
             return storages[key]
 
-        if _byte_order(archive, folder) != sys.byteorder:
-            raise ValueError("it was written on a machine with the other byte order")
-        content = io.BytesIO(archive.read(pickled))
-        return _read_pickle(content, size, restore_location, persistent, lambda builder: None)
+        is_native = _byte_order(archive, folder) == sys.byteorder
+        objects = io.BytesIO(archive.read(pickled))
+        return _read_pickle(objects, size, restore_location, persistent, lambda builder: None)
 
 
 def _read_pickle(
@@ -224,6 +234,12 @@ def _content(file: BinaryIO, archive: zipfile.ZipFile, name: str) -> np.ndarray:
     return memory
 
 
+def _swapped(content: np.ndarray, dtype: DType) -> np.ndarray:
+    """Turn the bytes of each number around; those of a machine with the other order of bytes."""
+    size = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+    return content.view(f"u{size}").byteswap(inplace=True).view(np.uint8)
+
+
 def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
     """Make sure that the contents of an archive are no larger than the archive."""
     contents = archive.infolist()
@@ -238,7 +254,7 @@ def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
 
 def _byte_order(archive: zipfile.ZipFile, folder: str) -> str:
     name = f"{folder}byteorder"
-    return archive.read(name).decode() if name in archive.namelist() else "little"
+    return archive.read(name).decode() if name in archive.namelist() else BYTE_ORDER.default
 
 
 def _read_legacy(file: BinaryIO, end: int, restore_location: Callable) -> Any:

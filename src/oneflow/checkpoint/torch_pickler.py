@@ -23,7 +23,7 @@ from oneflow.base.shape import Size
 from oneflow.checkpoint import nested_files
 from oneflow.checkpoint.pickled_objects import OF_VALUES
 from oneflow.checkpoint.torch_names import PYTORCH_NAMES, TorchName
-from oneflow.functional.creation.storages import STORAGE_CLASSES, TypedStorage, UntypedStorage
+from oneflow.functional.creation.storages import STORAGE_KINDS, TypedStorage, UntypedStorage
 from oneflow.functional.shape.complex_parts import ComplexPart
 from oneflow.module.buffer import Buffer
 from oneflow.module.hooks import Hooks
@@ -314,7 +314,7 @@ def _of_storage(storage: TypedStorage | UntypedStorage, pickler: _TorchNames) ->
 
 
 def _storage_name(dtype: DType) -> TorchName:
-    return TorchName("torch", STORAGE_CLASSES[dtype].__name__)
+    return TorchName("torch", f"{STORAGE_KINDS[dtype]}Storage")
 
 
 # --- how objects are reduced

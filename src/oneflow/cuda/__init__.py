@@ -44,6 +44,7 @@ from oneflow.cuda.streams import (
     stream as stream,
 )
 from oneflow.functional.creation.constructors import (
+    CudaBFloat16Tensor as BFloat16Tensor,
     CudaBoolTensor as BoolTensor,
     CudaByteTensor as ByteTensor,
     CudaCharTensor as CharTensor,
@@ -52,6 +53,7 @@ from oneflow.functional.creation.constructors import (
     CudaHalfTensor as HalfTensor,
     CudaIntTensor as IntTensor,
     CudaLongTensor as LongTensor,
+    CudaShortTensor as ShortTensor,
 )
 from oneflow.random.generator import initial_seed as initial_seed, seed as seed, seed as seed_all
 
@@ -59,6 +61,7 @@ if not TYPE_CHECKING:  # for a type checker it would give every name a meaning
     __getattr__ = _lazy_getattr(__name__)
 
 __all__ = [
+    "BFloat16Tensor",
     "BoolTensor",
     "ByteTensor",
     "CharTensor",
@@ -69,6 +72,7 @@ __all__ = [
     "HalfTensor",
     "IntTensor",
     "LongTensor",
+    "ShortTensor",
     "Stream",
     "current_device",
     "current_stream",

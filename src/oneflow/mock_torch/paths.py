@@ -6,7 +6,7 @@ Each row gives a module of PyTorch, the one in which its names are found, and th
 
 from __future__ import annotations
 
-from oneflow.functional.creation.storages import STORAGE_CLASSES
+from oneflow.functional.creation.storages import STORAGE_KINDS
 from oneflow.mock_torch.missing_devices import MISSING_DEVICES
 
 _FUNCTIONAL_OPTIMIZERS = "adadelta adagrad adam adamw adamax asgd nadam radam rmsprop rprop sgd"
@@ -52,7 +52,7 @@ _ROWS = (
         " ".join(
             [
                 "_storage_classes Storage=FloatStorage",
-                *(kind.__name__ for kind in STORAGE_CLASSES.values()),
+                *(f"{kind}Storage" for kind in STORAGE_KINDS.values()),
             ]
         ),
     ),

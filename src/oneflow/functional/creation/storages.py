@@ -25,6 +25,22 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 from oneflow.tensor.views import Family, share
 
+#: What PyTorch calls memory of each dtype, before "Storage".
+STORAGE_KINDS = {
+    dt.float64: "Double",
+    dt.float32: "Float",
+    dt.float16: "Half",
+    dt.bfloat16: "BFloat16",
+    dt.int64: "Long",
+    dt.int32: "Int",
+    dt.int16: "Short",
+    dt.int8: "Char",
+    dt.uint8: "Byte",
+    dt.bool_: "Bool",
+    dt.complex128: "ComplexDouble",
+    dt.complex64: "ComplexFloat",
+}
+
 
 class _Memory:
     """The methods that both kinds of storages share.
@@ -309,7 +325,7 @@ class TypedStorage(_Memory):
 
     def pickle_storage_type(self) -> str:
         """Return the name of the class in PyTorch's files."""
-        return STORAGE_CLASSES[self.dtype].__name__
+        return f"{STORAGE_KINDS[self.dtype]}Storage"
 
     def _to(self, dtype: DType) -> TypedStorage:
         """Other memory with the elements in another dtype, or the same one."""
@@ -370,62 +386,6 @@ class TypedStorage(_Memory):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _typed_on, (self._contents().detach(), self.dtype)
-
-
-class _OfOneDtype(type):
-    """The type of the classes of PyTorch for memory with elements of one dtype."""
-
-    dtype: DType
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return type(instance) is TypedStorage and instance.dtype is cls.dtype
-
-
-class LegacyStorage(TypedStorage, metaclass=_OfOneDtype):
-    """A class of PyTorch such as ``FloatStorage``: calling it makes a `TypedStorage`."""
-
-    def __new__(
-        cls,
-        *contents: Any,
-        wrap_storage: UntypedStorage | None = None,
-        dtype: Any = None,
-        device: Any = None,
-        _internal: bool = False,
-    ) -> Any:
-        """Make memory with elements of the dtype of this class."""
-        if cls is LegacyStorage:
-            raise RuntimeError("only classes of one dtype, such as FloatStorage, can be called")
-        if dtype is not None or device is not None:
-            raise RuntimeError(
-                f"{cls.__name__}: `dtype` and `device` are those of the class; TypedStorage takes "
-                "others"
-            )
-        return TypedStorage(*contents, wrap_storage=wrap_storage, dtype=cls.dtype)
-
-
-def _legacy(name: str, dtype: DType) -> type[LegacyStorage]:
-    namespace = {"dtype": dtype, "__module__": "torch", "__doc__": f"Memory of {dtype}."}
-    return _OfOneDtype(name, (LegacyStorage,), namespace)
-
-
-#: The classes of PyTorch by dtype.
-STORAGE_CLASSES: dict[DType, type[LegacyStorage]] = {
-    dtype: _legacy(f"{kind}Storage", dtype)
-    for dtype, kind in {
-        dt.float64: "Double",
-        dt.float32: "Float",
-        dt.float16: "Half",
-        dt.bfloat16: "BFloat16",
-        dt.int64: "Long",
-        dt.int32: "Int",
-        dt.int16: "Short",
-        dt.int8: "Char",
-        dt.uint8: "Byte",
-        dt.bool_: "Bool",
-        dt.complex128: "ComplexDouble",
-        dt.complex64: "ComplexFloat",
-    }.items()
-}
 
 
 def contents_of(data: Any, dtype: DType | None) -> Any:

@@ -16,8 +16,9 @@ from oneflow.base.layout import (
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.functional.creation.conversion import clone
 from oneflow.functional.creation.factory_functions import zeros
+from oneflow.functional.creation.legacy_storages import STORAGE_CLASSES
 from oneflow.functional.creation.options import new_shape
-from oneflow.functional.creation.storages import STORAGE_CLASSES, TypedStorage, UntypedStorage
+from oneflow.functional.creation.storages import TypedStorage, UntypedStorage
 from oneflow.functional.derivatives import raise_without_derivative
 from oneflow.functional.registry import function, register_public
 from oneflow.functional.shape.concat import cat

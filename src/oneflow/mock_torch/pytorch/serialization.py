@@ -25,6 +25,29 @@ from oneflow.mock_torch.pytorch.archives import (
     names_in,
     opened,
 )
+from oneflow.mock_torch.pytorch.file_options import (
+    LoadEndianness as LoadEndianness,
+    SourceChangeWarning as SourceChangeWarning,
+    check_module_version_greater_or_equal as check_module_version_greater_or_equal,
+    get_crc32_options as get_crc32_options,
+    get_default_load_endianness as get_default_load_endianness,
+    get_default_mmap_options as get_default_mmap_options,
+    mkdtemp as mkdtemp,
+    set_crc32_options as set_crc32_options,
+    set_default_load_endianness as set_default_load_endianness,
+    set_default_mmap_options as set_default_mmap_options,
+    skip_data as skip_data,
+)
+from oneflow.mock_torch.pytorch.storage_locations import (
+    StorageType as StorageType,
+    default_restore_location as default_restore_location,
+    location_tag as location_tag,
+    normalize_storage_type as normalize_storage_type,
+    register_package as register_package,
+    storage_to_tensor_type as storage_to_tensor_type,
+    validate_cuda_device as validate_cuda_device,
+    validate_hpu_device as validate_hpu_device,
+)
 from oneflow.mock_torch.pytorch_names import names_of
 
 DEFAULT_PROTOCOL = 2

@@ -1,9 +1,9 @@
 """``torch.storage``: classes of memory, one for each dtype."""
 
 from oneflow.base.dtype import DType
+from oneflow.functional.creation.legacy_storages import STORAGE_CLASSES, LegacyStorage
 from oneflow.functional.creation.storages import (
-    STORAGE_CLASSES,
-    LegacyStorage,
+    STORAGE_KINDS,
     TypedStorage as TypedStorage,
     UntypedStorage as UntypedStorage,
 )
@@ -11,7 +11,7 @@ from oneflow.functional.creation.storages import (
 
 def _dtype_to_storage_type_map() -> dict[DType, str]:
     """Return the names of the classes by dtype."""
-    return {dtype: storage_class.__name__ for dtype, storage_class in STORAGE_CLASSES.items()}
+    return {dtype: f"{kind}Storage" for dtype, kind in STORAGE_KINDS.items()}
 
 
 def _element_size(dtype: DType) -> int:

@@ -9,6 +9,24 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from oneflow.cuda.backends import ProductSwitches as cuBLASModule
+from oneflow.mock_torch.pytorch.backends.attention_choice import (
+    SDPAParams,
+    can_use_cudnn_attention,
+    can_use_efficient_attention,
+    can_use_flash_attention,
+    is_ck_sdpa_available,
+    preferred_rocm_fa_library,
+)
+from oneflow.mock_torch.pytorch.backends.library_memory import (
+    blas_workspace_size,
+    cublas_workspace_size,
+    cublaslt_workspace_size,
+    cufft_plan_cache,
+    cuFFTPlanCache,
+    cuFFTPlanCacheManager,
+)
+
 _SWITCHES = {"flash": True, "math": True, "mem_efficient": True, "cudnn": True, "reduced": False}
 
 
@@ -95,18 +113,31 @@ def preferred_blas_library(backend: str | None = None) -> str:
 
 
 __all__ = [
+    "SDPAParams",
     "allow_fp16_bf16_reduction_math_sdp",
+    "blas_workspace_size",
+    "can_use_cudnn_attention",
+    "can_use_efficient_attention",
+    "can_use_flash_attention",
+    "cuBLASModule",
+    "cuFFTPlanCache",
+    "cuFFTPlanCacheManager",
+    "cublas_workspace_size",
+    "cublaslt_workspace_size",
     "cudnn_sdp_enabled",
+    "cufft_plan_cache",
     "enable_cudnn_sdp",
     "enable_flash_sdp",
     "enable_math_sdp",
     "enable_mem_efficient_sdp",
     "flash_sdp_enabled",
     "fp16_bf16_reduction_math_sdp_allowed",
+    "is_ck_sdpa_available",
     "is_flash_attention_available",
     "math_sdp_enabled",
     "mem_efficient_sdp_enabled",
     "preferred_blas_library",
     "preferred_linalg_library",
+    "preferred_rocm_fa_library",
     "sdp_kernel",
 ]
