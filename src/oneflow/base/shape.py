@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, SupportsIndex, TypeGuard, overload
 
 from oneflow.base.program_name import program_name
@@ -129,25 +129,36 @@ def wrap_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
     return wrapped if ndim else ()
 
 
-def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+def _operand_error(result: list[int], index: int, shape: tuple[int, ...], dim: int) -> str:
+    return (
+        f"The size of tensor a ({result[dim]}) must match the size of tensor b ({shape[dim]}) at "
+        f"non-singleton dimension {len(result) + dim}"
+    )
+
+
+def broadcast_shapes(
+    *shapes: tuple[int, ...],
+    error: Callable[[list[int], int, tuple[int, ...], int], str] = _operand_error,
+) -> tuple[int, ...]:
     """The shape that `shapes` broadcast to.
+
+    Args:
+        shapes: the shapes.
+        error: makes a message from the result so far, the number of the shape that does not fit,
+            that shape and the dimension, counted from the end.
 
     Raises:
         RuntimeError: two sizes differ and neither is 1; names the dimension and both sizes.
     """
-    ndim = max((len(shape) for shape in shapes), default=0)
-    result = [1] * ndim
-    for shape in shapes:
-        offset = ndim - len(shape)
-        for position, size in enumerate(shape, offset):
-            if size == 1 or size == result[position]:
+    result = [1] * max(map(len, shapes), default=0)
+    for index, shape in enumerate(shapes):
+        for dim in range(-1, -len(shape) - 1, -1):
+            size = shape[dim]
+            if size == 1 or size == result[dim]:
                 continue
-            if result[position] != 1:
-                raise RuntimeError(
-                    f"The size of tensor a ({result[position]}) must match the size of tensor b "
-                    f"({size}) at non-singleton dimension {position}"
-                )
-            result[position] = size
+            if result[dim] != 1:
+                raise RuntimeError(error(result, index, shape, dim))
+            result[dim] = size
     return tuple(result)
 
 

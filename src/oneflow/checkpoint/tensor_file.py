@@ -158,9 +158,9 @@ class _MappedFile(TensorFile):
 class _TensorContent(TensorFile):
     """The content of a file."""
 
-    def __init__(self, label: Any, views: dict[str, Any], metadata: Mapping[str, str]) -> None:
+    def __init__(self, views: dict[str, Any], metadata: Mapping[str, str]) -> None:
         self._views = views
-        super().__init__(label, list(views), metadata)
+        super().__init__("the data", list(views), metadata)
 
     def _header(self, name: str) -> tuple[tuple[int, ...], str]:
         return tuple(self._views[name]["shape"]), self._views[name]["dtype"]
@@ -184,17 +184,17 @@ def open_path(path: Path) -> TensorFile:
         return _MappedFile(path, safetensors.safe_open(path, framework="np"))
 
 
-def open_bytes(content: bytes, label: str = "the data") -> TensorFile:
+def open_bytes(content: bytes) -> TensorFile:
     """Like `open_path` for a file's content.
 
     Raises:
         RuntimeError: it is damaged or not in this format.
     """
-    with load_errors(label):
+    with load_errors("the data"):
         views = dict(safetensors.deserialize(content))
         length = int.from_bytes(content[:8], "little")
         metadata = json.loads(content[8 : 8 + length]).get("__metadata__", {})
-        return _TensorContent(label, views, metadata)
+        return _TensorContent(views, metadata)
 
 
 def read_content(file: BinaryIO, head: bytes) -> bytes:

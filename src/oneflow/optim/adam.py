@@ -77,8 +77,7 @@ class Adam(Optimizer):
         return 0.0 if self._is_decoupled(group) else group["weight_decay"]
 
     def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
-        initial_state = {"exp_avg": 0.0, "exp_avg_sq": 0.0}
-        return {**initial_state, "max_exp_avg_sq": 0.0} if group["amsgrad"] else initial_state
+        return initial_moments(group)
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> AdamNumbers:
         lr, decay = group["lr"], group["weight_decay"]
@@ -137,6 +136,12 @@ def check_adam(lr: float, betas: tuple[float, float], eps: float, weight_decay: 
     check_range("betas[0]", betas[0], 0.0, 1.0)
     check_range("betas[1]", betas[1], 0.0, 1.0)
     check_range("weight_decay", weight_decay, 0.0)
+
+
+def initial_moments(group: dict[str, Any]) -> dict[str, float]:
+    """The first values of the running means, and of their largest with `amsgrad`."""
+    moments = {"exp_avg": 0.0, "exp_avg_sq": 0.0}
+    return {**moments, "max_exp_avg_sq": 0.0} if group.get("amsgrad") else moments
 
 
 def compute_bias_correction(group: dict[str, Any], step: int) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.optim.adam import check_adam, compute_bias_correction
+from oneflow.optim.adam import check_adam, compute_bias_correction, initial_moments
 from oneflow.optim.groups import ParamsT
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.optim.step_counter import root
@@ -67,8 +67,7 @@ class LAMB(Optimizer):
         return 0.0 if group["adam_w_mode"] else group["weight_decay"]
 
     def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
-        initial_state = {"exp_avg": 0.0, "exp_avg_sq": 0.0}
-        return {**initial_state, "max_exp_avg_sq": 0.0} if group["amsgrad"] else initial_state
+        return initial_moments(group)
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> LAMBNumbers:
         beta1, beta2 = group["betas"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from oneflow.optim.adam import check_adam, compute_bias_correction
+from oneflow.optim.adam import check_adam, compute_bias_correction, initial_moments
 from oneflow.optim.groups import ParamsT, check_range, read_options
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.primitives.operators.optimizer import NAdamNumbers, nadam_update
@@ -70,7 +70,7 @@ class NAdam(Optimizer):
         return 0.0 if group["decoupled_weight_decay"] else group["weight_decay"]
 
     def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
-        return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
+        return initial_moments(group)
 
     def _advance(self, state: dict[str, Any], group: dict[str, Any]) -> Any:
         step = super()._advance(state, group)

@@ -51,7 +51,7 @@ from oneflow.optim.update_form import UpdateForm
 from oneflow.primitives.operators.optimizer import pack_numbers
 from oneflow.primitives.registry import Primitive
 from oneflow.program.value import Value
-from oneflow.runtime.eager import flush_devices, is_capturing
+from oneflow.runtime.eager import flush_devices_for_step, is_capturing
 from oneflow.tensor.call import wrap
 from oneflow.tensor.dispatch_functions import DISPATCH_CLASSES, DISPATCH_MODES
 from oneflow.tensor.tensor import Tensor
@@ -489,7 +489,7 @@ class Optimizer(GraphSchedule, OptimizerHooks, UpdateForm, KeywordSuggestion):
 def _run_recorded() -> None:
     """Run pending instructions before the first step, so that all steps are the same program."""
     if not is_capturing():
-        flush_devices("step")
+        flush_devices_for_step()
 
 
 Optimizer.step = complete_step(Optimizer.step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.optim.adam import check_adam, compute_bias_correction
+from oneflow.optim.adam import check_adam, compute_bias_correction, initial_moments
 from oneflow.optim.groups import ParamsT
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.optim.step_counter import choose, root
@@ -68,7 +68,7 @@ class RAdam(Optimizer):
         return 0.0 if group["decoupled_weight_decay"] else group["weight_decay"]
 
     def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
-        return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
+        return initial_moments(group)
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> RAdamNumbers:
         lr, decay, decoupled = group["lr"], group["weight_decay"], group["decoupled_weight_decay"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.optim.adam import check_adam, compute_bias_correction
+from oneflow.optim.adam import check_adam, compute_bias_correction, initial_moments
 from oneflow.optim.groups import ParamsT
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords
 from oneflow.optim.step_counter import root
@@ -72,7 +72,7 @@ class SparseAdam(Optimizer):
         return 0.0
 
     def _initial_state(self, group: dict[str, Any]) -> dict[str, float]:
-        return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
+        return initial_moments(group)
 
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> SparseAdamNumbers:
         beta1, beta2 = group["betas"]

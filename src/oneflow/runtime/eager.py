@@ -143,14 +143,14 @@ def flush_all(reason: str) -> None:
     checks.thread_checks().poll()
 
 
-def flush_devices(reason: str) -> None:
-    """Run what this thread has recorded on single devices.
+def flush_devices_for_step() -> None:
+    """Run what this thread has recorded on single devices, before a step of an optimizer.
 
     Programs of placements go on: all processes must end them at the same operator.
     """
     for device, recorder in list(current.recorders.items()):
         if isinstance(device, Device) and not recorder.closed:
-            recorder.flush(reason)
+            recorder.flush("step")
 
 
 def is_capturing() -> bool:

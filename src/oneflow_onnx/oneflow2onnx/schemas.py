@@ -27,6 +27,10 @@ _WIDER = {
 _ONNX_NAMES = {"float32": "float", "float64": "double"}
 
 
+#: The opset from which `ScatterND` and `ScatterElements` combine elements in this way.
+SCATTER_REDUCTIONS = {"add": 16, "mul": 16, "max": 18, "min": 18}
+
+
 class NeedsOpset(Exception):
     """An operator can only be written in a later opset.
 

@@ -101,13 +101,13 @@ class PreparedGraph:
         computed = {name for call in self.calls for name in call.node.output}
         return read - computed - set(self.inputs) - self.constants.keys() - {""}
 
-    def copies_from_around(self, output: int, inputs: Collection[int] = ()) -> bool:
-        """True if an output is a value from around this graph, a constant, or one of `inputs`.
+    def copies_from_around(self, inputs: Collection[int] = ()) -> bool:
+        """True if the first output is a value from around this graph, a constant, or in `inputs`.
 
         The nodes in between may copy or cast it.
         """
         nodes = {name: call.node for call in self.calls for name in call.node.output}
-        name = self.outputs[output]
+        name = self.outputs[0]
         while name in nodes and nodes[name].op_type in ("Identity", "Cast"):
             name = nodes[name].input[0]
         others = {source for place, source in enumerate(self.inputs) if place not in inputs}

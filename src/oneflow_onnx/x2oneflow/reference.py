@@ -23,10 +23,10 @@ def reference_evaluator(node: onnx.NodeProto, opsets: Mapping[str, int]) -> Refe
     return ReferenceEvaluator(helper.make_model(graph, opset_imports=imports))
 
 
-def run_reference(name: str, *operands: Value, domain: str = "", **attributes: Any) -> np.ndarray:
+def run_reference(name: str, *operands: Value, **attributes: Any) -> np.ndarray:
     """Return the first result of an operator of the newest operator set, computed on the host."""
     inputs = [f"x{position}" if v is not None else "" for position, v in enumerate(operands)]
-    node = helper.make_node(name, inputs, ["y"], domain=domain, **attributes)
-    evaluator = reference_evaluator(node, {domain: defs.onnx_opset_version()})
+    node = helper.make_node(name, inputs, ["y"], **attributes)
+    evaluator = reference_evaluator(node, {"": defs.onnx_opset_version()})
     arrays = {n: as_host(value) for n, value in zip(inputs, operands, strict=True) if n}
     return np.asarray(next(iter(evaluator.run(None, arrays))))

@@ -318,10 +318,8 @@ class SSDFeatureExtractorVGG(nn.Module):
         return {str(number): result for number, result in enumerate(results)}
 
 
-def _vgg_extractor(
-    name: str, highres: bool, pretrained: bool, trainable: int
-) -> SSDFeatureExtractorVGG:
-    features = ModelCreator.create_model(name, pretrained=pretrained).get_submodule("features")
+def _vgg_extractor(pretrained: bool, trainable: int) -> SSDFeatureExtractorVGG:
+    features = ModelCreator.create_model("vgg16", pretrained=pretrained).get_submodule("features")
     layers = list(features.children())
     starts = [
         0,
@@ -334,7 +332,7 @@ def _vgg_extractor(
     frozen = starts[len(starts) - trainable] if trainable else len(layers)
     for layer in layers[:frozen]:
         layer.requires_grad_(False)
-    return SSDFeatureExtractorVGG(features, highres)
+    return SSDFeatureExtractorVGG(features, False)
 
 
 @register_model(
@@ -361,7 +359,7 @@ def ssd300_vgg16(
     trained = trainable_layers(
         trainable_backbone_layers, pretrained=pretrained_backbone, default=4, most=5
     )
-    backbone = _vgg_extractor("vgg16", False, pretrained_backbone, trained)
+    backbone = _vgg_extractor(pretrained_backbone, trained)
     boxes = DefaultBoxGenerator(
         [[2], [2, 3], [2, 3], [2, 3], [2], [2]],
         scales=[0.07, 0.15, 0.33, 0.51, 0.69, 0.87, 1.05],

@@ -158,7 +158,7 @@ def _sizes_and_scales(
     if size is not None:
         if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-        return _per_dimension(size, len(lengths), "size"), (0.0,) * len(lengths)
+        return _size_per_dimension(size, len(lengths)), (0.0,) * len(lengths)
     factors = (
         tuple(map(float, scale_factor))
         if is_sequence(scale_factor)
@@ -173,10 +173,10 @@ def _sizes_and_scales(
     return sizes, (0.0,) * len(lengths) if recompute else factors
 
 
-def _per_dimension(size: Any, count: int, name: str) -> tuple[int, ...]:
+def _size_per_dimension(size: Any, count: int) -> tuple[int, ...]:
     if is_sequence(size) and len(tuple(size)) != count:
-        raise ValueError(f"{name} must have one number per spatial dimension ({count}), got {size}")
-    return per_dimension(size, count, name)
+        raise ValueError(f"size must have one number per spatial dimension ({count}), got {size}")
+    return per_dimension(size, count, "size")
 
 
 @function(method=False, namespace="nn.functional")

@@ -89,17 +89,15 @@ def broadcast_shapes(*shapes: Any) -> Size:
         oneflow.Size([2, 3])
     """
     sizes = [(shape,) if isinstance(shape, int) else tuple(sizes_of((shape,))) for shape in shapes]
-    result = [1] * max(map(len, sizes), default=0)
-    for index, shape in enumerate(sizes):
-        for dim in range(-1, -len(shape) - 1, -1):
-            if shape[dim] not in (1, result[dim]) and result[dim] != 1:
-                raise RuntimeError(
-                    f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! "
-                    f"Mismatching argument at index {index} had {shape}; but expected shape should "
-                    f"be broadcastable to {result}"
-                )
-            result[dim] = shape[dim] if result[dim] == 1 else result[dim]
-    return Size(result)
+    return Size(base_shape.broadcast_shapes(*sizes, error=_shape_error))
+
+
+def _shape_error(result: list[int], index: int, shape: tuple[int, ...], dim: int) -> str:
+    return (
+        f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! "
+        f"Mismatching argument at index {index} had {shape}; but expected shape should be "
+        f"broadcastable to {result}"
+    )
 
 
 @function(method=False)

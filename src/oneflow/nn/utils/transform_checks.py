@@ -90,16 +90,16 @@ def check_form(nested: Any, structure: Any, name: str, what: str) -> list[Tensor
     return tensors
 
 
-def check_primals(primals: Any, name: str) -> None:
-    """Check the arguments of a function that is given tangents, too.
+def check_primals(primals: Any) -> None:
+    """Check the arguments of the function that `func.jvp` differentiates.
 
     Raises:
         RuntimeError: they are no tuple of tensors, or of structures of tensors.
     """
     if not isinstance(primals, tuple):
-        raise RuntimeError(f"{name}: `primals` must be a tuple, got a {type(primals).__name__}")
-    if not tensors_of(primals, name)[0]:
-        raise RuntimeError(f"{name}: `primals` must hold at least one tensor, got {primals!r}")
+        raise RuntimeError(f"func.jvp: `primals` must be a tuple, got a {type(primals).__name__}")
+    if not tensors_of(primals, "func.jvp")[0]:
+        raise RuntimeError(f"func.jvp: `primals` must hold at least one tensor, got {primals!r}")
 
 
 def _constant_in(structure: Any) -> TreeConstant | None:

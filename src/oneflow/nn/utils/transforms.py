@@ -257,7 +257,7 @@ def jvp(
         >>> flow.func.jvp(lambda x: x * x, (flow.tensor(3.0),), (flow.tensor(1.0),))[1]
         tensor(6., dtype=oneflow.float32)
     """
-    check_primals(primals, "func.jvp")
+    check_primals(primals)
     variables = Variables(primals, tuple(range(len(primals))), "func.jvp", hooks=False)
     check_form(tangents, variables.structure, "func.jvp", "arguments and tangents")
     with variables.transforming():

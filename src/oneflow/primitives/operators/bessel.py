@@ -71,17 +71,17 @@ def _near(order: int, x: Any, weights: Any) -> Any:
     return _weighted(weights * _SIN, _SIN, lambda sin: jnp.sin(x * sin))
 
 
-def _hankel_coefficients(order: float, count: int) -> np.ndarray:
-    """Coefficients of 10.17.1."""
+def _hankel_coefficients(order: float) -> np.ndarray:
+    """The first 28 coefficients of 10.17.1."""
     coefficients = [1.0]
-    for k in range(1, count):
+    for k in range(1, 28):
         coefficients.append(coefficients[-1] * (4 * order**2 - (2 * k - 1) ** 2) / (8 * k))
     return np.array(coefficients)
 
 
 def _asymptotic(order: int, x: Any) -> tuple[Any, Any]:
     """The functions of the first and second kind by 10.17.3 and 10.17.4."""
-    coefficients = _hankel_coefficients(order, 28)
+    coefficients = _hankel_coefficients(order)
     signs = (-1.0) ** np.arange(14)
     inverse = 1 / x
     even = power_series(inverse**2, coefficients[::2] * signs)
@@ -234,7 +234,7 @@ def _airy_left(x: Any) -> Any:
     root = jnp.sqrt(x)
     zeta = 2 / 3 * x * root
     # 9.7.2 is 10.17.1 of order 1/3 but for its signs.
-    coefficients = np.abs(_hankel_coefficients(1 / 3, 28)) * np.tile([1, 1, -1, -1], 7)
+    coefficients = np.abs(_hankel_coefficients(1 / 3)) * np.tile([1, 1, -1, -1], 7)
     inverse = 1 / zeta
     even = power_series(inverse**2, coefficients[::2])
     odd = inverse * power_series(inverse**2, coefficients[1::2])

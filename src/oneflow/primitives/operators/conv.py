@@ -17,7 +17,7 @@ from oneflow.primitives.operators import conv_cpu
 from oneflow.primitives.operators.channels_last import ChannelsLast, dims_rule
 from oneflow.primitives.operators.conv_xla import (
     Window,
-    activation_shape,
+    bias_shape,
     channel_dim,
     convolve,
     convolve_input_adjoint,
@@ -38,7 +38,7 @@ def add_bias(activation, bias: tuple, dims: tuple[int, ...]):
     if not bias:
         return activation
     (vector,) = bias
-    shape = activation_shape(dims, 1, vector.shape[0], (1,) * len(dims))
+    shape = bias_shape(dims, vector.shape[0])
     return hidden(activation + vector.astype(activation.dtype).reshape(shape))
 
 

@@ -39,9 +39,10 @@ def channel_dim(dims: tuple[int, ...]) -> int:
     return len(dims) + 1 if dims[0] == 1 else 1
 
 
-def activation_shape(dims: tuple[int, ...], batch: int, channels: int, size: tuple[int, ...]):
-    """``[batch, channels, *size]`` with the channels where `dims` leaves room for them."""
-    return (batch, *size, channels) if dims[0] == 1 else (batch, channels, *size)
+def bias_shape(dims: tuple[int, ...], channels: int) -> tuple[int, ...]:
+    """The shape in which one number for each channel broadcasts with an activation."""
+    size = (1,) * len(dims)
+    return (1, *size, channels) if dims[0] == 1 else (1, channels, *size)
 
 
 def convolve(x, weight, window: Window, dtype: Any = None):

@@ -16,8 +16,8 @@ from oneflow.primitives.operators import kinks, loops
 from oneflow.primitives.operators.elementwise import direction_of
 from oneflow.primitives.operators.lax_functions import as_type, wide
 from oneflow.primitives.operators.materialize import materialize_array
+from oneflow.primitives.operators.matmul import swap_last
 from oneflow.primitives.operators.rounding import quotient
-from oneflow.primitives.operators.shape import transpose
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import (
     Axes,
@@ -139,18 +139,8 @@ euclidean_distances_x = primitive(
 
 def _euclidean_distances_rule(g, x, y, out, needs_input_grad):
     dx = euclidean_distances_x(g, x, y, out) if needs_input_grad[0] else None
-    dy = (
-        euclidean_distances_x(_transposed(g), y, x, _transposed(out))
-        if needs_input_grad[1]
-        else None
-    )
+    dy = euclidean_distances_x(swap_last(g), y, x, swap_last(out)) if needs_input_grad[1] else None
     return [dx, dy]
-
-
-def _transposed(value):
-    """A value with its last two dimensions exchanged."""
-    ndim = value.spec.ndim
-    return transpose(value, perm=(*range(ndim - 2), ndim - 1, ndim - 2))
 
 
 euclidean_distances.gradient(_euclidean_distances_rule)

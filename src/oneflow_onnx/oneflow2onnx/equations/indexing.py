@@ -11,7 +11,7 @@ from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
 from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation_lowering
 from oneflow_onnx.oneflow2onnx.lowering import Unsupported
 from oneflow_onnx.oneflow2onnx.reference import Ref
-from oneflow_onnx.oneflow2onnx.schemas import NeedsOpset
+from oneflow_onnx.oneflow2onnx.schemas import SCATTER_REDUCTIONS, NeedsOpset
 from oneflow_onnx.oneflow2onnx.sizes import Shape, product
 
 BOOL = np.dtype(bool)
@@ -26,7 +26,6 @@ _COMBINE = {
     "scatter-min": "min",
     "scatter_min": "min",
 }
-_SINCE = {"add": 16, "mul": 16, "max": 18, "min": 18}
 
 
 @equation_lowering("gather")
@@ -133,8 +132,8 @@ def _scatter(b: GraphBuilder, equation: Equation) -> Ref:
     if numbers.operand_batching_dims or set(numbers.inserted_window_dims) != set(dims):
         raise Unsupported("a writing step that writes blocks")
     reduction = _COMBINE[equation.name]
-    if reduction is not None and b.opset < _SINCE[reduction]:
-        raise NeedsOpset(_SINCE[reduction], f"`ScatterND` with `{reduction}`")
+    if reduction is not None and b.opset < SCATTER_REDUCTIONS[reduction]:
+        raise NeedsOpset(SCATTER_REDUCTIONS[reduction], f"`ScatterND` with `{reduction}`")
     rest = [d for d in range(x.rank) if d not in dims]
     windows = list(numbers.update_window_dims)
     batch = [d for d in range(updates.rank) if d not in windows]

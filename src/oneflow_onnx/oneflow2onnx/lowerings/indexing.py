@@ -8,12 +8,10 @@ from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, Lowering, Unsupported, lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
-from oneflow_onnx.oneflow2onnx.schemas import NeedsOpset
+from oneflow_onnx.oneflow2onnx.schemas import SCATTER_REDUCTIONS, NeedsOpset
 from oneflow_onnx.oneflow2onnx.sizes import Dim, broadcast_shapes
 
 BOOL = np.dtype(bool)
-# The opset from which a scatter combines elements in this way.
-_REDUCTIONS = {"add": 16, "mul": 16, "max": 18, "min": 18}
 
 
 @lowering("embedding")
@@ -83,8 +81,8 @@ def _index_put(b: GraphBuilder, call: Call) -> Ref:
     values = o.expand(b, b.cast(values, x.dtype), [shape[place] for place in front])
     values = o.transpose(b, values, np.argsort(front).tolist())
     reduction = "add" if call["accumulate"] else None
-    if reduction and b.opset < _REDUCTIONS[reduction]:
-        raise NeedsOpset(_REDUCTIONS[reduction], "`ScatterND` that adds")
+    if reduction and b.opset < SCATTER_REDUCTIONS[reduction]:
+        raise NeedsOpset(SCATTER_REDUCTIONS[reduction], "`ScatterND` that adds")
     written = b.op(
         "ScatterND", moved, places, values, shape=moved.shape, dtype=x.dtype, reduction=reduction
     )
@@ -116,8 +114,8 @@ def _scatter(reduction: str | None) -> Lowering:
             source = o.slice_(b, source, dims, [0] * len(dims), sizes)
         if reduction is None:
             return o.scatter_elements(b, x, index, source, call["dim"])
-        if b.opset < _REDUCTIONS[reduction]:
-            raise NeedsOpset(_REDUCTIONS[reduction], f"`ScatterElements` with `{reduction}`")
+        if b.opset < SCATTER_REDUCTIONS[reduction]:
+            raise NeedsOpset(SCATTER_REDUCTIONS[reduction], f"`ScatterElements` with `{reduction}`")
         options = {"axis": call["dim"], "reduction": reduction}
         if x.dtype == BOOL:  # as ONNX Runtime refuses
             x, source = b.cast(x, np.int32), b.cast(source, np.int32)

@@ -1,4 +1,4 @@
-"""Subgraphs: If, Loop and Scan. What they decide is read on the host."""
+"""Subgraphs: If, Loop and Scan. Their conditions are read on the host."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def loop(
         carried,
         rows,
         lambda values: example_rows(body, values, rows),
-        only_copies=body.copies_from_around(0, inputs={1}),
+        only_copies=body.copies_from_around(inputs={1}),
     )
 
 

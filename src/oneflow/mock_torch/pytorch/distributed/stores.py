@@ -185,16 +185,13 @@ class FileStore(Store):
     def __init__(self, file_name: str, world_size: int = -1) -> None:
         super().__init__()
         self._path = Path(file_name)
-        self._count_users(1)
+        self._request("add", _USERS, b"1")
         weakref.finalize(self, _leave, self._path)
 
     @property
     def path(self) -> str:
         """The file."""
         return str(self._path)
-
-    def _count_users(self, change: int) -> None:
-        self._request("add", _USERS, str(change).encode())
 
     def _request(self, operation: str, *fields: bytes) -> Sequence[bytes]:
         return _answer_in_file(self._path, operation, fields)
