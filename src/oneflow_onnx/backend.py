@@ -26,8 +26,8 @@ class PreparedModel(BackendRep):
     Args:
         module: the model.
         device: where it runs.
-        compiled: record it as a graph. What cannot be recorded, since it reads values or takes
-            something else than tensors, runs operator by operator all the same.
+        compiled: record it as a graph. A model that cannot be recorded, since it reads values or
+            takes something else than tensors, runs operator by operator all the same.
     """
 
     def __init__(self, module: ImportedModule, device: flow.device, compiled: bool = False) -> None:

@@ -1,7 +1,7 @@
 """The changes of Pillow images that automatic augmentation chooses from.
 
-A change has a magnitude from 0 to 10, the *level*. What a level means is part of the published
-policies, odd as some are: higher levels of `Solarize` and `Posterize` change less.
+A change has a magnitude from 0 to 10, the *level*. The published policies define the effect of a
+level, odd as some are: higher levels of `Solarize` and `Posterize` change less.
 
 Random numbers come from Python's `random`, as in timm: with the same seed, the same images.
 """

@@ -1,7 +1,7 @@
 """Forward mode through functions of users: their `jvp` in place of their `backward`.
 
-Tangents are found by two backward passes, which need the adjoint of each operator. That of a
-function with a `jvp` is the gradient of what its `jvp` makes of tangents, in which it is linear.
+Tangents are found by two backward passes, which need the adjoint of each operator. A function with
+a `jvp` is linear in the tangents, so its adjoint is the gradient of that `jvp`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ class ChangeCount:
     """A number that grows with every change of a kind, so that nobody looks for changes in vain.
 
     Attributes:
-        value: the number. What has changed is visible before it grows.
+        value: the number. A change is visible before the number grows.
     """
 
     __slots__ = ("value",)

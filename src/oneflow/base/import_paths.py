@@ -1,8 +1,8 @@
 """Import paths of upstream and PyTorch that hold no code here: modules that lead to public names.
 
-``from oneflow.nn.modules.math_ops import add`` finds `oneflow.add`. Which path belongs to which
-public namespaces is the table; the names in it are looked up when they are asked for. Modules of
-earlier versions have exactly the names of their rows in `base/old_modules.py`.
+``from oneflow.nn.modules.math_ops import add`` finds `oneflow.add`. The table says which path
+belongs to which public namespaces; the names in it are looked up when they are asked for. Modules
+of earlier versions have exactly the names of their rows in `base/old_modules.py`.
 """
 
 from __future__ import annotations

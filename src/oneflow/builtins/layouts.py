@@ -1,9 +1,9 @@
 """Layouts of the operands of attention, as OneFlow's builtins name them.
 
-B is the batch, M the position, H the head and K the feature of a head. What stands in brackets is
-one dimension: ``BM(HK)`` has all features of a position side by side, ``(BM)HK`` all positions of
-all sequences. In ``BM(H3K)`` each head has its query, key and value side by side, in ``BM(H2K)``
-its key and value.
+B is the batch, M the position, H the head and K the feature of a head. Letters in brackets are one
+dimension: ``BM(HK)`` has all features of a position side by side, ``(BM)HK`` all positions of all
+sequences. In ``BM(H3K)`` each head has its query, key and value side by side, in ``BM(H2K)`` its
+key and value.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def _shaped(statistic: Tensor, input: Tensor, axis: int) -> Tensor:
 def batch_norm_stats(input: Tensor, axis: int, eps: float) -> tuple[Tensor, Tensor]:
     """The mean of each channel, and the reciprocal of its standard deviation.
 
-    Of half precision they are float32.
+    They are float32 for half precision.
 
     Args:
         input: the batch of one process.

@@ -1,8 +1,8 @@
 """Downloads of trained weights, kept in a cache folder.
 
 A download goes to a temporary file beside its target (`oneflow.checkpoint.transfer`), and gets its
-name only when it is whole and its SHA-256 is right. Of several processes that want it, one
-downloads.
+name only when it is whole and its SHA-256 is right. One process downloads if several want the same
+file.
 """
 
 from __future__ import annotations

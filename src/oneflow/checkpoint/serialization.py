@@ -68,7 +68,7 @@ def save(
 
     An object with global tensors is saved as a folder, in which each rank writes its own parts; all
     processes call this together. The folder changes at once when all parts are on disk; until then
-    it holds what was saved before. Of what is local, rank 0's is saved. An object without global
+    it holds what was saved before. Local objects are saved from rank 0. An object without global
     tensors is saved by each process that calls this, whatever others do.
 
     A module is saved as the names of its classes and its attributes; to load it, the program must
@@ -85,14 +85,14 @@ def save(
             effect on a file that is open.
         consistent_dst_rank: another name of `global_dst_rank`.
         pickle_module: a module like `pickle`, for objects of other classes; they are loaded with
-            ``weights_only=False`` only. By default nothing is pickled.
+            ``weights_only=False`` only. Nothing is pickled by default.
         pickle_protocol: accepted; has no effect.
 
     Raises:
         TypeError: something in `obj` is code, an object of a class, or else not plain data; names
             its place.
-        OSError: the disk is full, or the file system refuses anything else; names the path. What
-            was there before stays.
+        OSError: the disk is full, or the file system refuses anything else; names the path. A file
+            that was there before stays.
         RuntimeError: another rank could not write its part.
 
     Example:

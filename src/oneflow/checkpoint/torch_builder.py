@@ -62,7 +62,7 @@ class StorageType:
 class TorchStorage(Pending):
     """A block of numbers that tensors are cut from; old files have it behind the pickle.
 
-    By itself it becomes a storage, when everything has been read.
+    A storage that stands alone becomes one when everything has been read.
 
     Attributes:
         dtype: the numbers' type.

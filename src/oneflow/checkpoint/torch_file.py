@@ -178,8 +178,8 @@ def _read_pickle(
     """Return the object in a pickle at the place where a file stands.
 
     Tensors of plain data are made when all of them are known, so that those alone get a memory of
-    their own that nobody else is cut from. What is more than plain data is read a second time,
-    as `pickle` reads it, if the file is trusted or classes are declared safe.
+    their own that nobody else is cut from. Other objects are read a second time, as `pickle` reads
+    them, if the file is trusted or classes are declared safe.
 
     Args:
         file: it is left behind what was read.

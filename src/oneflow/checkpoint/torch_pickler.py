@@ -219,8 +219,8 @@ class _TorchNames:
 def _pickler_class(pickle_module: Any) -> Any:
     """Return a class of picklers that uses PyTorch's names, and reduces as a module's.
 
-    Names can be replaced in a pickler that is written in Python alone. Of one that is not, such as
-    cloudpickle's, `reducer_override` and `dispatch_table` are taken.
+    Names can be replaced in a pickler that is written in Python alone. A pickler in C, such as
+    cloudpickle's, contributes its `reducer_override` and `dispatch_table`.
     """
     pickler_class = pickle_module.Pickler
     base: Any = pickler_class if issubclass(pickler_class, pickle._Pickler) else pickle._Pickler

@@ -1,7 +1,7 @@
 """The cache of eager mode's executables, which is bounded and evicts the least recently used.
 
-Every new shape compiles its operations anew. What is evicted here comes back from the persistent
-cache when it is wanted again.
+Every new shape compiles its operations anew. An evicted executable comes back from the persistent
+cache when it is needed again.
 """
 
 from __future__ import annotations

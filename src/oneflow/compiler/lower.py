@@ -1,8 +1,8 @@
 """Programs and single operations as executables.
 
 Run-time numbers travel as two vectors, one float64 and one int64, however many there are: a changed
-learning rate is a changed element of a vector, never a new program. What is compiled takes each as
-a vector, or on accelerators a row of a table (`number_tables.py`).
+learning rate is a changed element of a vector, never a new program. A compiled program takes each
+as a vector, or on accelerators a row of a table (`number_tables.py`).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The run-time numbers of a program on its device; unchanged numbers are not sent again.
 
 On accelerators a program takes a table of float64 and one of int64, and the row that holds the
-numbers of this run. What optimizers, their schedules and generators will need is known in advance.
-So a table is sent once for many steps, and rows are numbers that are on the device for good: in
-the steps between nothing is sent. The host counts as if there were no tables, and compares:
-numbers that are others than those expected are sent, so that a table never decides what a step
-computes with. On CPUs programs take vectors.
+numbers of this run. The numbers that optimizers, their schedules and generators will need are known
+in advance. So a table is sent once for many steps, and rows are numbers that are on the device for
+good: in the steps between nothing is sent. The host counts as if there were no tables, and
+compares: numbers that are others than those expected are sent, so that a table never decides what a
+step computes with. On CPUs programs take vectors.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ class NumberTables:
     def _extrapolate(self, tables: list[np.ndarray], floats: Sequence[Any], before: bytes) -> None:
         """Write the numbers to come into all rows but the first.
 
-        Those of generators, the integers, go on as they did from the run before to this one.
+        The integers, which belong to generators, grow as they did from the run before to this one.
         """
         steps = self._count - 1
         for place, number in enumerate(floats):

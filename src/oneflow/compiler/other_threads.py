@@ -56,7 +56,7 @@ class _ThreadDevices(threading.local):
         self.devices = _Devices()
 
 
-# Whoever starts a program on one device adds it to `devices`.
+# A caller that starts a program on one device adds that device to `devices`.
 THREAD = _ThreadDevices()
 
 

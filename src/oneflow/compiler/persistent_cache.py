@@ -84,8 +84,8 @@ def available_cores() -> int:
 def make_private(folder: Path) -> bool:
     """Make the folder of the cache, for this user alone; return whether it may hold programs.
 
-    Whoever can write in it can make this process run their code. So one that is there already must
-    be this user's; it is left as it is, as are the folders around it.
+    A user who can write in it can make this process run their code. So one that is there already
+    must be this user's; it is left as it is, as are the folders around it.
     """
     try:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -122,7 +122,7 @@ def recv_parts(connection: Connection, access: int = mmap.ACCESS_COPY) -> list[m
 
     Args:
         connection: where from.
-        access: how its memory file is mapped. What is written to a copy is for this process alone.
+        access: how its memory file is mapped. Writes to a copy are for this process alone.
     """
     parts = pickle.loads(connection.recv_bytes())
     if isinstance(parts, tuple):

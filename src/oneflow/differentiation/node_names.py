@@ -1,7 +1,7 @@
 """The names of the autograd graph's nodes: OneFlow's, and PyTorch's in its place.
 
-PyTorch numbers the overloads of a function; a node here belongs to a primitive. Where several
-functions of PyTorch are the same primitive, the name is that of the one which programs call most.
+PyTorch numbers the overloads of a function; a node here belongs to a primitive. If several
+functions of PyTorch are the same primitive, the one that programs call most gives the name.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ def _ignore(owner: Any, gradient: Value) -> None:
 class ArgumentNode(AccumulateGrad):
     """The node of an argument of a function while derivatives by that argument are computed.
 
-    For the function it is a leaf. What it gets in a later pass goes on to what the argument was
-    made of.
+    For the function it is a leaf. Gradients of a later pass go on to the tensors from which the
+    argument was computed.
 
     Args:
         owner: the argument.

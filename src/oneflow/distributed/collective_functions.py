@@ -1,6 +1,6 @@
 """Collective operations: functions of this process's arrays, with tuples of results.
 
-All processes of a group call them at once. How their arrays reach each other, the `Transport` says:
+All processes of a group call them at once. The `Transport` says how their arrays reach each other:
 within a compiled program (`compiled_transport.py`), or by messages (`message_transport.py`).
 """
 

@@ -31,8 +31,8 @@ class ExternalWriteError(RuntimeError):
 class ExternalWrites:
     """Context manager: notes writes to tensors with values of their own while a step is captured.
 
-    Their new values exist in the program only. That does no harm to tensors that were made in
-    `build` and are gone with it.
+    Their new values exist in the program only. Tensors that were made in `build` and are gone with
+    it take no harm from that.
     """
 
     def __init__(self, recorder: CapturingRecorder) -> None:

@@ -349,8 +349,8 @@ class GraphConfig:
 
         It runs on the CPU, with the weights as they are; XLA runs the operators that it lacks,
         those whose indices are checked, and those on float64 and int64. The first call says which.
-        Where it is not installed, or a call changes more than its results, XLA runs the graph, with
-        a warning.
+        XLA runs the graph, with a warning, if OpenVINO is not installed or a call changes more than
+        its results.
         """
         self._set("openvino", _flag("value", value))
 

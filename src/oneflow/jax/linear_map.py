@@ -2,8 +2,8 @@
 
 JAX finds gradients by transposing how results change with arguments, one equation after the other.
 Here both directions are programs of this package, so that the whole map is one equation, and its
-transpose the same equation with the directions exchanged. That is what JAX's `linear_call` does,
-which has no rules for `vmap` and for derivatives by what the map depends on.
+transpose the same equation with the directions exchanged. JAX's `linear_call` does the same, but
+has no rules for `vmap` and for derivatives by what the map depends on.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """`function`: a function of tensors, or a module, as a pure function of JAX arrays.
 
 The program that it records for the shapes of a call runs in its place, so that JAX can transform
-it like any other function. Its derivatives are those that the tape records, not those of JAX. How
-results change with arguments is for JAX one linear map, whose transpose gives gradients. Backwards
-one program computes results and gradients; the part that does not depend on the gradients
-of the results runs first, and the rest when these exist. The rest is a function with derivatives,
-too. Forwards another program, the gradient of gradients, computes the changes.
+it like any other function. Its derivatives are those that the tape records, not those of JAX. JAX
+sees the derivative of the results as one linear map, whose transpose gives gradients. Backwards one
+program computes results and gradients; the part that does not depend on the gradients of the
+results runs first, and the rest when these exist. The rest is a function with derivatives, too.
+Forwards another program, the gradient of gradients, computes the changes.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ def _moved(value: Value, placement: Placement) -> Value:
 def placement_scope(placement: Placement) -> Iterator[None]:
     """Make variables and other tensors of a job on `placement`, and let layers compute there.
 
-    What an operator needs from the devices of other scopes comes to these.
+    Operands on the devices of other scopes are sent to these.
     """
     run = _run.get()
     if run is None:

@@ -155,8 +155,8 @@ class TrainConfig:
 class FunctionConfig:
     """Settings of a job.
 
-    A setting is called with its value, or assigned to. Those of `ACCEPTED` change nothing, for the
-    reasons that stand there.
+    A setting is called with its value, or assigned to. The settings of `ACCEPTED` change nothing,
+    for the reasons that stand there.
 
     Attributes:
         data_type: dtype of variables that say none.

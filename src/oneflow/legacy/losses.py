@@ -10,7 +10,7 @@ def add_loss(loss: Tensor) -> None:
     """Let the optimizer that the settings of the job describe minimise a loss.
 
     Args:
-        loss: a blob. Of one with several elements the mean counts.
+        loss: a blob. A blob with several elements counts by its mean.
 
     Raises:
         RuntimeError: called outside the body of a training job, or `FunctionConfig` has no

@@ -61,7 +61,7 @@ class JobOptimizer:
         """Let the job compute gradients of the loss and update its variables.
 
         Args:
-            loss: a blob or several. Of one with several elements the mean counts.
+            loss: a blob or several. A blob with several elements counts by its mean.
 
         Raises:
             RuntimeError: called outside the body of a training job.

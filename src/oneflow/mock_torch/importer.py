@@ -338,7 +338,7 @@ class OneflowImporter(MetaPathFinder, Loader):
     def exchange(self, packages: frozenset[str]) -> None:
         """Let the modules of packages change with the meaning of ``import torch`` from now on.
 
-        Those that refer to PyTorch are imported once for each meaning. Others, and extension
+        Modules that refer to PyTorch are imported once for each meaning. Others, and extension
         modules, are the same for both.
         """
         with self._lock:

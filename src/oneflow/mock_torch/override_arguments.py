@@ -72,7 +72,7 @@ def _subscript(label: Any) -> str:
     return "..." if label is Ellipsis else _SUBSCRIPTS[label]
 
 
-#: What brings arguments into the form that overrides get, by module and function.
+#: The functions that bring arguments into the form that overrides get, by module and function.
 ARRANGEMENTS: Mapping[str, Mapping[str, Callable[[Any, Any], Arguments]]] = MappingProxyType(
     {
         "torch": {

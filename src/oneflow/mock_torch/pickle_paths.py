@@ -67,7 +67,7 @@ def pickle_by_path(function: Callable[..., Any], module: str, name: str) -> None
 def pickle_names(module: str, names: Mapping[str, Any]) -> None:
     """Pickle functions that are not where `__module__` says by their names in a module.
 
-    Those that add to functions of `oneflow` say that they are these.
+    Functions that add to functions of `oneflow` give themselves out as these.
     """
     if module.split(".")[0] != "torch":
         return

@@ -21,8 +21,8 @@ from oneflow.module.parameter import Parameter
 _HERE = ("oneflow", "torch")
 _EXTENSIONS = "oneflow.mock_torch.pytorch"
 _IN_PLACE = "oneflow.mock_torch."
-#: Where PyTorch's public names are looked for, in this order. `torch` has functions here that
-#: PyTorch has among those of layers alone.
+#: The modules in which PyTorch's public names are looked up, in this order. `torch` has functions
+#: here that PyTorch has among those of layers alone.
 _PUBLIC = (
     *("torch.nn.functional", "torch", "torch.linalg", "torch.fft", "torch.special", "torch.nn"),
     *("torch.nn.init", "torch.nn.parameter"),

@@ -81,8 +81,8 @@ class enable(_Switch):
     Global names of the caller that are modules of PyTorch, imported before, change with it, and
     back at the end of the block; what is imported in the block stays. Other modules keep theirs.
     A name or module that `oneflow` lacks raises AttributeError or ModuleNotFoundError, which say
-    "not implemented". Devices, dtypes and shapes print as PyTorch's. Where the environment variable
-    ``ONEFLOW_DISABLE_MOCK_TORCH`` is 1, ``import torch`` finds PyTorch all the same.
+    "not implemented". Devices, dtypes and shapes print as PyTorch's. ``import torch`` finds PyTorch
+    all the same if the environment variable ``ONEFLOW_DISABLE_MOCK_TORCH`` is 1.
 
     Args:
         lazy: in place of these errors a `Placeholder` stands for a missing name that is read or

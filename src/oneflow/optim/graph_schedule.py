@@ -55,8 +55,8 @@ class GraphSchedule:
     def step_due_schedule(self) -> None:
         """Step the schedule for the latest call, unless that has been done.
 
-        It goes on from the options of that call, as in eager mode. What the program has set since
-        then stays: its rate, its momentum, and the groups that it has added.
+        It goes on from the options of that call, as in eager mode. Values that the program has set
+        since then stay: its rate, its momentum, and the groups that it has added.
         """
         if self.used_options is None:
             return

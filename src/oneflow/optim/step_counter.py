@@ -1,8 +1,8 @@
 """Counting steps, and arithmetic on the numbers of a step.
 
-Counts and numbers are Python numbers. Where steps may be skipped without anybody reading whether
-they were, with a gradient scaler, they are 0-dim tensors: the rules of optimizers are written so
-that both work.
+Counts and numbers are Python numbers. With a gradient scaler, which may skip steps without anybody
+reading whether it did, they are 0-dim tensors: the rules of optimizers are written so that both
+work.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The matrix of weights does not exist then. Programs for CPUs, which have no such kernel, stay as
 they are, and so does what the kernels of GPUs and TPUs do not know: dropout, single precision on
 GPUs, masks on TPUs that are added or of single heads. Values that are not finite stay so: see
-`attention_written`. Two masks become one. Where one is chosen by `where` and another is added, that
-is so without gradients only, or if the first one is causal: of a query without a key, a choice
+`attention_written`. Two masks become one. If one is applied by `where` and another is added, this
+holds without gradients only, or if the first one is causal: for a query without a key, `where`
 stops gradients, and a sum does not.
 """
 

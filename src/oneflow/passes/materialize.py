@@ -7,7 +7,7 @@ A small value is stored if it takes many steps to compute again. In a network wh
 the sum of their input and output, each layer computes again what those before it have, so that the
 program grows with the square of their number: of 16, 8,696 lines of HLO became 2,423.
 The training step of an encoder and a decoder of 5 layers of 32 features compiled in 13 s of
-processor time instead of 25, and took 6.2 ms instead of 8.5. Where layers normalize their input
+processor time instead of 25, and took 6.2 ms instead of 8.5. If layers normalize their input
 instead, programs are hardly shorter, and no quicker.
 
 A large value takes longer to store and to read. It is stored if some reader reads it from memory

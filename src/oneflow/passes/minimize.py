@@ -2,9 +2,9 @@
 
 Nodes are eliminated one after the other, as in dynamic programming (Bertelè and Brioschi,
 "Nonserial Dynamic Programming", 1972): the least cost over the states of one node is a table over
-those of its neighbors. Where such a table would be too large, a node is fixed to the state in
-which it began; the result is then at least not worse, and the search is repeated from there with
-other nodes fixed.
+those of its neighbors. If such a table would be too large, a node is fixed to the state in which it
+began; the result is then at least not worse, and the search is repeated from there with other nodes
+fixed.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def _are_flops(value: Any) -> bool:
 
 
 _RATE = (_is_rate, "a positive number of bytes per second")
-#: What each field must be: a check, and the same in words.
+#: The condition of each field: a check, and the same in words.
 _VALUES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "type": (lambda value: value in list(DEVICE_TYPES), f"one of {', '.join(DEVICE_TYPES)}"),
     "flops": (

@@ -90,7 +90,7 @@ def _kernels_of(
 ) -> Iterator[tuple[HloInstruction, dict[str, HloInstruction], int]]:
     """The instructions that are kernels, with their computation and how often each runs.
 
-    Of the branches of a condition it is the one with the fewest bytes: others are for rare cases.
+    A condition counts as its branch with the fewest bytes: the others are for rare cases.
     """
     instructions = computations[name]
     for instruction in instructions.values():

@@ -57,7 +57,7 @@ def _flops_of(instruction: HloInstruction, computation: Computation) -> int:
     return 0
 
 
-# Whose shapes are the input, the kernel and the output of a convolution of cuDNN's.
+# The operands and results of a convolution of cuDNN's that are its input, kernel and output.
 _OPERANDS = {
     "": ("lhs", "rhs", "result"),
     "__cudnn$convBackwardInput": ("result", "rhs", "lhs"),

@@ -1,7 +1,7 @@
 """Facts about JAX's own primitives, by name: what the steps of a traced implementation do.
 
-The names are those of every release of JAX that the package runs with. What NumPy does for a step,
-and how ONNX writes it, are tables of the rooms that do so; they start from these.
+The names are those of every release of JAX that the package runs with. The rooms that compute a
+step by NumPy, or write it in ONNX, have tables of their own; they start from these.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 An implementation is traced with symbolic sizes in place of numbers. Each knows its number, so that
 Python code and JAX can compute and compare with it as they do with numbers; what is computed is
 noted as an expression, and the outcome of every comparison as a guard. For other sizes the trace is
-the same if all guards hold, with the expressions evaluated anew. What needs the number itself, such
-as `range`, raises `TypeError`: then there is no such trace.
+the same if all guards hold, with the expressions evaluated anew. Code that needs the number itself,
+such as `range`, raises `TypeError`: then there is no such trace.
 """
 
 from __future__ import annotations

@@ -122,9 +122,9 @@ def trace(
 ) -> Trace:
     """Trace a function of arrays, without `jax.jit`; nothing is computed.
 
-    Most functions of `jax.numpy` are jitted, down to the addition of two arrays. That each then has
-    a jaxpr of its own helps nobody here, and takes JAX as long as all the rest. `jax.make_jaxpr`
-    is `jax.jit` too: for an operator of one step that is most of the time.
+    Most functions of `jax.numpy` are jitted, down to the addition of two arrays. A jaxpr for each
+    of them helps nobody here, and takes JAX as long as all the rest. `jax.make_jaxpr` is `jax.jit`
+    too: for an operator of one step that is most of the time.
 
     Args:
         function: takes arrays; returns an array, or a tuple of them.

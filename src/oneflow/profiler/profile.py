@@ -58,14 +58,15 @@ class profile:
 
     While it is active every operator runs by itself, and its results are waited for: the times add
     up. Programs that are usually compiled as a whole are faster; ``by_operator=False`` leaves them
-    whole. Steps of an `nn.Graph` are always whole. What nobody asks for the result of does not run.
+    whole. Steps of an `nn.Graph` are always whole. Operations whose results nobody asks for do not
+    run.
 
     Args:
         activities: with `ProfilerActivity.CPU` all operators are recorded; without it only those
-            on CUDA devices. Devices are waited for, so that times hold for all of them. By default
-            what this machine has.
+            on CUDA devices. Devices are waited for, so that times hold for all of them. The default
+            is all that this machine has.
         schedule: from the number of a step to what is done in it, see
-            `oneflow.profiler.schedule`; `step` ends a step. By default all is recorded.
+            `oneflow.profiler.schedule`; `step` ends a step. Everything is recorded by default.
         on_trace_ready: called with this profile at the end, or after every cycle of the schedule.
         record_shapes: keep the shapes of operands.
         record_bandwidth_for_cuda: warns when True; tables show no bandwidths.

@@ -72,8 +72,8 @@ class Seed(int):
 def with_shared_draws(program: Program, numbers: Sequence[Any]) -> Program:
     """The program, in which a backward pass reads a draw's numbers where the forward pass does.
 
-    So the compiler sees that both draw the same. What draws it again to save memory, as checkpoints
-    do, has numbers of its own.
+    So the compiler sees that both draw the same. A checkpoint, which draws it again to save memory,
+    has numbers of its own.
 
     Args:
         program: the program.

@@ -1,8 +1,9 @@
 """Running a program instruction by instruction.
 
-On the CPU instructions are interpreted on NumPy, and nothing is compiled. What NumPy would take
-long for, or has no function for, has its own executable, as everything has on accelerators and
-placements. An instruction that fails takes with it only what is computed from its results.
+On the CPU instructions are interpreted on NumPy, and nothing is compiled. An operation that NumPy
+has no function for, or would take long for, has its own executable, as every operation has on
+accelerators and placements. An instruction that fails takes with it only what is computed from its
+results.
 """
 
 from __future__ import annotations

@@ -27,8 +27,9 @@ _MAX_THREADS = 4
 def compile_operations(program: Program) -> None:
     """Compile the operations of a program that are not compiled, on several threads.
 
-    One that fails is left as it is: it fails again when it is its turn, and then says where. What a
-    signal handler raises ends the wait when the operations that are being compiled are done.
+    One that fails is left as it is: it fails again when it is its turn, and then says where. An
+    exception of a signal handler ends the wait when the operations that are being compiled are
+    done.
 
     Args:
         program: on one device; nothing happens for one on a placement.

@@ -3,7 +3,8 @@
 Before version 3.14 Python ends a daemon thread where it next asks for the interpreter. Within XLA's
 C++ that aborts the process: the thread is unwound through functions that let no exception out. So
 threads that compute again and again are ended before, by `SystemExit`, which they do not report.
-Those that serve a queue are left alone: a handler that runs later may wait until they have done so.
+Threads that serve a queue are left alone: a handler that runs later may wait until they have done
+    so.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ JAX waits for it only if its client goes with the interpreter, and ours does not
 objects of XLA that Python cannot find in cycles. The code of a program that still ran would then be
 gone under it, and the process would end by a signal.
 
-Arrays can be asked whether they are there. Of a program whose results are all gone nothing is left
-to ask; but XLA runs what one thread starts on a device in order, and what any thread starts on
-several devices, too. So a small program that is started last ends last. Other threads start one
-when they end (`compiler/other_threads.py`).
+Arrays can be asked whether they are there. A program whose results are all gone cannot be asked;
+but XLA runs what one thread starts on a device in order, and what any thread starts on several
+devices, too. So a small program that is started last ends last. Other threads start one when they
+end (`compiler/other_threads.py`).
 """
 
 from __future__ import annotations

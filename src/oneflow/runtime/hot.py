@@ -51,8 +51,9 @@ def warm_up(
     A cold run of a long program and its compilation both take all cores of a CPU: beside each other
     each takes twice as long. So its first runs are alone, and later ones wait for the compiler.
 
-    Of several processes each decides by what is the same in all of them, never by a clock: replicas
-    of a parameter hold the same bits only if all ranks make its update hot in the same run.
+    Each of several processes decides by facts that are the same in all of them, never by a clock:
+    replicas of a parameter hold the same bits only if all ranks make its update hot in the same
+    run.
     """
     is_distributed = cluster.is_multiprocess()
     is_long = device is CPU and not is_distributed and cached.cold_seconds > cached.seen * _LONG_RUN
@@ -202,8 +203,8 @@ def _set_executable(cached: CachedProgram, executable: Executable) -> None:
 def _release_cold(program: Program) -> None:
     """Release the executables of a program's instructions when it has become hot.
 
-    XLA keeps working memory with each: two megabytes, more for a convolution. Those that another
-    cold program uses stay.
+    XLA keeps working memory with each: two megabytes, more for a convolution. Executables that
+    another cold program uses stay.
     """
     if is_on(Setting.COLD_EXECUTABLES) and any(
         is_compiled(instruction.operation) for instruction in program.instructions

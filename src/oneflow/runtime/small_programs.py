@@ -3,7 +3,7 @@
 Starting an executable and reading its result take longer than such a program on NumPy, so it never
 becomes hot. Its results stay NumPy's until a program that is not small takes them. All is computed
 before anything is written, so that an exception, of a signal handler too, leaves the program as it
-was. What must wait, or finds something wrong, is left to the ordinary way.
+was. A run that must wait, or finds something wrong, goes the ordinary way.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ from oneflow.tuning.linux import can_allocate
 class StepTrial:
     """The choice, for each run of a compiled step, between the whole and one op after another.
 
-    What NumPy would take long for is compiled when it runs cold, too, which costs as much as it can
-    gain. So a step with such an instruction has no trial.
+    Operations that NumPy would take long for are compiled in cold runs, too, which costs as much as
+    it can gain. So a step with such an instruction has no trial.
 
     Attributes:
         is_cold: the run that was chosen last is op by op.
@@ -50,7 +50,7 @@ class StepTrial:
     def next_run(self) -> Callable[..., Any]:
         """Return the function that runs the next step.
 
-        Where programs are compiled when they are told to, and not when that pays, nothing is tried.
+        Nothing is tried if programs are compiled on request, and not when that pays.
         """
         self._runs += 1
         self.is_cold = False

@@ -74,8 +74,8 @@ def transfer_array(array: Any, source: TensorSpec, target: TensorSpec) -> Any:
     if not cluster.is_multiprocess():
         if isinstance(array, MetaArray):
             return array
-        # Memory of its own: either array may be donated later. Where a shard stays on its device,
-        # JAX shares it whatever `may_alias` says.
+        # Memory of its own: either array may be donated later. JAX shares a shard that stays on its
+        # device, whatever `may_alias` says.
         if _ranks(source) & _ranks(target):
             array = array.copy()
         return jax.device_put(array, named_sharding(target), may_alias=False)

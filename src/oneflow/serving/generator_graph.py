@@ -2,8 +2,8 @@
 
 Its `build` takes ``token`` and ``position``, int64 with a number for each sequence, and tensors of
 state, such as the keys and values of the tokens before. It returns ``logits`` and the new state
-under the names of the old one. What a sequence reads of the state must not depend on what another
-one left at the same place: attention masks the positions after its own.
+under the names of the old one. A sequence must not read state that another one left at the same
+place: attention masks the positions after its own.
 
 Called with ``token`` as a matrix it reads a chunk of tokens of each sequence at once: ``position``
 is that of the first, and ``count`` how many are tokens of the sequence, before padding; the logits

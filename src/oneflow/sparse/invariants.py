@@ -104,7 +104,7 @@ class check_sparse_tensor_invariants:
     """A context, or decorator, in which the positions of sparse tensors are checked when made.
 
     `enable()` and `disable()` switch the checks without a block, and `is_enabled()` says whether
-    they are on; at first they are not. What is given as `check_invariants` counts more.
+    they are on; at first they are not. The argument `check_invariants` counts more.
 
     Args:
         enable: False switches the checks off.

@@ -78,7 +78,7 @@ def sparse_resize_(
         dense_dim: the number of dense dimensions.
 
     Returns:
-        The tensor. Of longer dense dimensions, values hold anything.
+        The tensor. Values along longer dense dimensions are arbitrary.
 
     Raises:
         RuntimeError: the numbers do not fit; or values are stored, and a number of dimensions

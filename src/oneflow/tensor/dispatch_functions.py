@@ -98,7 +98,7 @@ class DispatchFunctions:
         self._codes.clear()
 
 
-#: Those that are on, the last above: what is a function's own code there may ask for others.
+#: The ways of asking that are on, the last on top: a function's own code there may ask for others.
 _ENABLED: list[DispatchFunctions] = []
 
 

@@ -47,8 +47,8 @@ class TorchFunctionMode:
 
     Within the block a function or method that the program calls becomes a call of
     ``__torch_function__(func, types, args, kwargs)``: creations, too, what layers call, and
-    properties, of which `func` is the ``__get__`` or ``__set__``. What functions of this package
-    call for themselves, and functions under the names of `oneflow`, are not seen.
+    properties, of which `func` is the ``__get__`` or ``__set__``. Calls by functions of this
+    package, and of functions under the names of `oneflow`, are not seen.
 
     Example:
         >>> from oneflow import mock_torch

@@ -65,7 +65,8 @@ class HostMemory:
     def copy_in(self, value: Value) -> None:
         """Copy there what the storage's value has become.
 
-        What it has not changed stays as it is: others may have written to that meanwhile.
+        Elements that it has not changed stay as they are: others may have written to them
+            meanwhile.
         """
         numbers, before = numbers_of(value), self._value
         if before is None or is_deleted(before):

@@ -13,7 +13,7 @@ _LAYERS = ("oneflow.nn.modules.", "oneflow.module.", "oneflow.mock_torch.python_
 def is_seen(depth: int, seen: tuple[str, ...] = _LAYERS) -> bool:
     """Return whether overrides see a call by the function so many frames above.
 
-    Those of this package call functions for themselves, but for those of modules `seen`.
+    Functions of this package call others for themselves, except in the modules `seen`.
     """
     caller = sys._getframe(depth).f_globals.get("__name__", "")
     return not caller.startswith("oneflow.") or caller.startswith(seen)

@@ -1,7 +1,7 @@
 """Properties of tensors that ask modes: ``x.shape`` is a call of the getter's ``__get__``.
 
-Those of classes with an override ask these (`prepare`); `Tensor`'s own ask modes from the first on
-that a thread enters. Code of this package reads properties for itself, and asks nobody.
+Properties of classes with an override ask these (`prepare`); `Tensor`'s own ask modes from the
+first on that a thread enters. Code of this package reads properties for itself, and asks nobody.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Functions and methods are operators to a class with a ``__torch_dispatch__``, and to a mode with
 one. Both are asked from the first such mode, or tensor of such a class, on: functions get code that
-asks then, so that a program without any pays nothing. What an operator is, and who is asked in
-which order, is in a higher room (`DISPATCH_CALL`).
+asks then, so that a program without any pays nothing. A higher room defines operators, and who is
+asked in which order (`DISPATCH_CALL`).
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ class WrapperLayout:
 class WrapperValue(ValueOfClass):
     """The value of a tensor that has none: its class computes operators by ``__torch_dispatch__``.
 
-    A tensor's own value refers to it weakly. Where a value goes on alone (a gradient on its way, an
-    operand saved for the backward pass) an alias keeps the tensor.
+    A tensor's own value refers to it weakly. If a value goes on alone (a gradient on its way, an
+    operand saved for the backward pass), an alias keeps the tensor.
 
     Attributes:
         tensor: refers to the tensor.
@@ -442,8 +442,7 @@ def make_wrapper_subclass(
 ) -> T:
     """Return a tensor of a subclass that has a shape and a dtype, and no values.
 
-    What it holds are attributes that the class sets, and ``__torch_dispatch__`` of the class
-    computes its operators from them.
+    The class sets attributes on it, from which its ``__torch_dispatch__`` computes operators.
 
     Args:
         cls: the class, which has a ``__torch_dispatch__``.

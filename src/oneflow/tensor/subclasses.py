@@ -51,7 +51,7 @@ _METHODS_OF_OPERATORS = {
     "__itruediv__": "div_",
     "__pos__": "positive",
 }
-#: What overrides see as the names of operators that have other ones.
+#: The names by which overrides know operators that have other ones.
 _NAMES_OF_OPERATORS = {"__pow__": "pow", "__ipow__": "pow_", "__rtruediv__": "__rdiv__"}
 #: The operators of two operands.
 _OPERATORS = {

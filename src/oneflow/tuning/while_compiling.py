@@ -1,7 +1,7 @@
 """Settings that keep a process responsive while a background thread compiles.
 
-The compiler keeps all cores busy and, while JAX traces and lowers, Python's global lock too. What
-runs meanwhile loses far more than its share of the time:
+The compiler keeps all cores busy and, while JAX traces and lowers, Python's global lock too. A
+program that runs meanwhile loses far more than its share of the time:
 
 - NumPy's matrix products, of which one core computes the small ones anyway, wait for each other's
   threads in a loop, and one of these waits for a core that the compiler has: steps of a small

@@ -1,8 +1,9 @@
 """Complex numbers as pairs, since no operator of ONNX computes with complex ones.
 
 Within an export a complex value is one of real numbers with a dimension of 2 more at the end: real
-and imaginary part. What is linear in its complex operands is done to both parts, products of two by
-their four products; the rest is written in `oneflow_onnx.oneflow2onnx.decompositions.complex`.
+and imaginary part. Operators that are linear in their complex operands are applied to both parts,
+products of two become four products; the rest is written in
+`oneflow_onnx.oneflow2onnx.decompositions.complex`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A model is captured once as it is called, and twice more for each symbol, with its size doubled and
 tripled. A number that is the same in all captures is a constant; one that differs is a
-`CapturedSize`, which holds its value in each. Where a size comes from is then read off tensors: the
-first dimension that had the same value in every capture is it.
+`CapturedSize`, which holds its value in each. The source of a size is then read off tensors: it is
+the first dimension that had the same value in every capture.
 """
 
 from __future__ import annotations

@@ -127,8 +127,8 @@ def _is_on_host(call: NodeCall, operands: list[Value]) -> bool:
 def _run_on_host(call: NodeCall, operands: list[Value]) -> list[Value]:
     """Execute a call with ONNX's reference implementation.
 
-    It serves arithmetic on shapes, strings, and element types that tensors lack. What was computed
-    from tensors becomes a tensor again where it fits.
+    It serves arithmetic on shapes, strings, and element types that tensors lack. A result computed
+    from tensors becomes a tensor again if it fits.
     """
     evaluator = call.__dict__.get("evaluator")
     if evaluator is None:

@@ -1,6 +1,6 @@
 """Readers of record files, and the decoders and image functions behind them.
 
-Files, records and images of different sizes live on the host, as `TensorBuffer`. What has one shape
+Files, records and images of different sizes live on the host, as `TensorBuffer`. Data of one shape
 for all samples becomes a tensor. In `build` of a graph, and in the body of a job, nothing is read
 while the step is recorded: the tensors are inputs, `HostInput`s, that every call reads anew.
 """

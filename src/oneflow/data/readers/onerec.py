@@ -88,8 +88,9 @@ def encode_example(record: Mapping[str, Any]) -> bytes:
     """Return the message of a record.
 
     Args:
-        record: numbers and arrays of them, texts, bytes, or lists of these, by name. What has no
-            dimension gets one. Truth values become int8, Python's numbers int64 and float32.
+        record: numbers and arrays of them, texts, bytes, or lists of these, by name. A value
+            without dimensions gets one. Truth values become int8, Python's numbers int64 and
+            float32.
 
     Raises:
         TypeError: a feature is something else.

@@ -199,7 +199,7 @@ def frombuffer(
 ) -> Tensor:
     r"""A vector in the memory of a buffer, whose bytes are read as `dtype`.
 
-    Of a buffer that cannot be written to it is a copy.
+    It is a copy if the buffer cannot be written to.
 
     Raises:
         ValueError: it is no buffer, or empty, too short, or not whole elements long; or `count`

@@ -52,7 +52,7 @@ def choose_device_like(
     """The device or sharding of a tensor like another one: that one's unless arguments differ.
 
     Partial sums are broadcast, and so are splits of a dimension that the new tensor does not have.
-    Of a global tensor `sbp` may be given alone.
+    `sbp` may be given alone for a global tensor.
 
     Args:
         spec: of the other tensor.

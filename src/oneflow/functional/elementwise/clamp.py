@@ -98,7 +98,7 @@ def clamp(
     Args:
         input: tensor.
         min: lower limit, number or tensor that broadcasts; None: no limit.
-        max: upper limit, likewise. Where it is below `min`, the result is `max`.
+        max: upper limit, likewise. The result is `max` where it is below `min`.
 
     Returns:
         Tensor of the broadcast shape and the promoted dtype.

@@ -36,7 +36,7 @@ def to_global(
 
     If `placement` holds only some ranks of a job, its first rank tells the others the structure of
     its local tensors, so that those outside can pass anything, such as None: what a file holds is
-    read on one rank. What is neither a tensor nor a number or text is None in their results.
+    read on one rank. Their results have None for all that is neither a tensor nor a number or text.
 
     Args:
         input: a tensor, or a structure such as a state dict.

@@ -33,8 +33,8 @@ def grouped_mm(
         out_dtype: the dtype of the result; by default that of the operands.
 
     Returns:
-        The products: of shape (groups, m, n) if both operands have groups, or neither has. What
-        is beyond the last group is 0.
+        The products: of shape (groups, m, n) if both operands have groups, or neither has. Elements
+        beyond the last group are 0.
 
     Raises:
         ValueError: `offs` is missing, or given where both operands have groups.

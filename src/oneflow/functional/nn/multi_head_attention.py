@@ -108,8 +108,9 @@ def _swapped(x: Tensor) -> Tensor:
 def _batch_first(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The three as ``(batch, length, size)``; equal objects stay one object.
 
-    Kernels of attention have batches first. Where users have them so, too, nothing is transposed,
-    and else the operands of projections are, which have fewer elements than the results.
+    Kernels of attention have batches first. Nothing is transposed if the user's tensors have them
+    first, too; else the operands of the projections are, which have fewer elements than the
+    results.
     """
     new_query = _swapped(query)
     new_key = new_query if key is query else _swapped(key)

@@ -49,7 +49,7 @@ def imag(input: Tensor) -> Tensor:
 class ComplexPart(Tensor):
     """A part that was read as ``x.real`` or ``x.imag``, and may be written ``x.real()``.
 
-    What is computed of it is a tensor.
+    Functions of it return tensors.
 
     Example:
         >>> import oneflow as flow

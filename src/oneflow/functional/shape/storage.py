@@ -104,7 +104,7 @@ def storage_type(self: Tensor) -> type[TypedStorage]:
 def data_ptr(self: Tensor) -> int:
     """The address of the first element, for reading; reads the tensor, and a write to it moves it.
 
-    That of a tensor without elements is 0.
+    The address of a tensor without elements is 0.
 
     Example:
         >>> import oneflow as flow

@@ -89,10 +89,10 @@ def assert_close(
         actual: tensor, NumPy array, number, bool, None, or sequences and mappings of them.
         expected: the same kind.
         allow_subclasses: False also wants the same type of tensors and arrays.
-        rtol: relative tolerance; given only together with `atol`. By default both depend on the
-            dtype: 1e-3 and 1e-5 for float16, 1.6e-2 and 1e-5 for bfloat16, 1.3e-6 and 1e-5 for
-            float32 and complex64, 1e-7 and 1e-7 for float64, complex128 and Python's numbers with
-            a point, 0 and 0 for all others. Of two dtypes the larger ones are taken.
+        rtol: relative tolerance; given only together with `atol`. Both depend on the dtype by
+            default: 1e-3 and 1e-5 for float16, 1.6e-2 and 1e-5 for bfloat16, 1.3e-6 and 1e-5 for
+            float32 and complex64, 1e-7 and 1e-7 for float64, complex128 and Python's numbers with a
+            point, 0 and 0 for all others. The larger ones count if two dtypes are compared.
         atol: absolute tolerance.
         equal_nan: NaN is close to NaN.
         check_device: devices, or placements, must be the same.

@@ -37,8 +37,8 @@ def make_tensor(
         shape: sizes, as separate numbers or one sequence.
         dtype: of any kind.
         device: where the tensor is.
-        low: by default -9; 0 for bool and unsigned integers. What the dtype cannot hold is moved to
-            what it can.
+        low: by default -9; 0 for bool and unsigned integers. A bound that the dtype cannot hold is
+            moved to the nearest one that it can.
         high: by default 9 for floats and complex numbers, 10 for integers, 2 for bool.
         requires_grad: ask for the gradient of the tensor.
         noncontiguous: make every second element of one that is twice as large, unless it has less

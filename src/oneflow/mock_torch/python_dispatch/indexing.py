@@ -10,7 +10,7 @@ from oneflow.mock_torch.python_dispatch.operators import operator
 from oneflow.tensor.tensor import Tensor
 
 _ALL = slice(None)
-#: What PyTorch takes for the end of a slice that has none.
+#: The number that PyTorch takes for the end of a slice that has none.
 _END = 2**63 - 1
 
 

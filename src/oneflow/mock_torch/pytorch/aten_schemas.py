@@ -17,7 +17,7 @@ from oneflow.mock_torch.pytorch.aten_schema_table import SCHEMAS
 from oneflow.tensor.tensor import Tensor
 
 _REQUIRED: Any = object()
-#: What types are called in PyTorch's schemas.
+#: The names of types in PyTorch's schemas.
 _TYPE_NAMES = {
     "T": "Tensor",
     "N": "Scalar",

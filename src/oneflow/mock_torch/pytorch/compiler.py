@@ -24,7 +24,7 @@ _STANCES = (
 def compile(model: Any = None, *, disable: bool = False, **options: Any) -> Any:
     """Return a function as it is, and a module in a module that calls it.
 
-    What runs often is compiled anyway.
+    Code that runs often is compiled anyway.
 
     Args:
         model: the function or module; without one, a decorator is returned.

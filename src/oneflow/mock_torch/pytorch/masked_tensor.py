@@ -52,7 +52,8 @@ _KIND_OF = {
 class MaskedTensor(Tensor):
     """A tensor of which only the elements count where a mask is True.
 
-    Operators of two masked tensors want equal masks. What an operator does not take is refused.
+    Operators of two masked tensors want equal masks. An operand that an operator does not take is
+    refused.
 
     Args:
         data: a tensor.

@@ -22,7 +22,7 @@ from oneflow.mock_torch.pytorch.devices import device
 from oneflow.tensor.tensor import Tensor
 
 _VALUES = {"True": True, "False": False, "None": None}
-#: What annotations are called in schemas.
+#: The names of annotations in schemas.
 _TYPES: dict[Any, str] = {
     Tensor: "Tensor",
     int: "SymInt",
@@ -35,7 +35,7 @@ _TYPES: dict[Any, str] = {
     int | float | bool: "Scalar",
     numbers.Number: "Scalar",
 }
-#: Those of which arguments may be sequences.
+#: The types of which arguments may be sequences.
 _ITEMS = ("Tensor", "Tensor?", "SymInt", "float", "bool", "Scalar")
 
 

@@ -69,7 +69,7 @@ def load_library(path: str) -> None:
     """Take the operators of a library from `oneflow` if they are torchvision's or torchaudio's.
 
     Raises:
-        OSError: it is another library: operators in C++ are for PyTorch alone. Those who can do
+        OSError: it is another library: operators in C++ are for PyTorch alone. Callers that can do
             without them go on.
     """
     library = Path(path)

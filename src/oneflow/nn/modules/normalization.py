@@ -262,8 +262,8 @@ class LocalResponseNorm(Module):
 class CrossMapLRN2d(LocalResponseNorm):
     """`LocalResponseNorm` of images, with as many channels before an element as after it.
 
-    For an odd `size` both are the same. Of an even one, one channel less is added up, and the sum
-    divided by `size` all the same.
+    For an odd `size` both are the same. For an even one, one channel less is added up, and the sum
+    is divided by `size` all the same.
 
     Args:
         size: number of neighbouring channels, the element's own included.

@@ -113,8 +113,8 @@ class MultiTableEmbedding(Module):
 
         Args:
             ids: integers of any shape.
-            table_ids: the table of each id, of the same shape. By default the last dimension of
-                `ids` is that of the tables.
+            table_ids: the table of each id, of the same shape. The last dimension of `ids` counts
+                the tables by default.
 
         Returns:
             A tensor of the shape of `ids` and one dimension more.

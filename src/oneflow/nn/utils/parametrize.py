@@ -202,9 +202,9 @@ def register_parametrization(
         tensor_name: of the tensor.
         parametrization: called with the original parameters, returns the tensor. If it has a method
             `right_inverse`, that is called with the present value and returns the original
-            parameter, or several; assigning to the attribute calls it, too. Of several
-            parametrizations of one tensor each gets what the one before it returns. It is in
-            training or evaluation mode as the module is.
+            parameter, or several; assigning to the attribute calls it, too. If a tensor has several
+            parametrizations, each gets the result of the one before it. It is in training or
+            evaluation mode as the module is.
         unsafe: do not see that shape and dtype stay the same.
 
     Returns:

@@ -1,8 +1,8 @@
 """Scaled dot-product attention: ``softmax(scale * q @ k.T + mask) @ v`` in one primitive.
 
 Kept for the backward pass: the operands, the result and, per query, the logarithm of the sum of
-exponentials; the weights are computed again. Where there are many, queries are taken block by
-block, so that the matrix of weights never exists as a whole.
+exponentials; the weights are computed again. If there are many, queries are taken block by block,
+so that the matrix of weights never exists as a whole.
 
 Shapes: q [..., L, E], k [..., S, E], v [..., S, F]; mask broadcasts to [..., L, S], true where a
 key may be seen, or added to the scores. Grouped: q [..., N, L, E] has a multiple of the heads of

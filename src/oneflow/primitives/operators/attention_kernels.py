@@ -1,8 +1,8 @@
 """Attention by the fused kernels that JAX ships: cuDNN's on GPUs, splash attention on TPUs.
 
-Kernels take batch, length, heads and features in an order of their own, and half precision. What
-they keep for the backward pass is the logarithm of the sum of exponentials, as `attention` does: it
-is read from what `jax.vjp` keeps, and put back there.
+Kernels take batch, length, heads and features in an order of their own, and half precision. They
+save the logarithm of the sum of exponentials for the backward pass, as `attention` does: it is read
+from the residuals of `jax.vjp`, and put back there.
 
     q [B..., L, E]     k, v [B..., S, E]        heads are the last of B
     q [B..., R, L, E]  k, v [B..., 1, S, E]     R queries share keys and values (GQA)

@@ -1,7 +1,7 @@
 """The channels-last trait: how a primitive runs on activations stored ``[N, spatial..., C]``.
 
-Users see ``[N, C, spatial...]``. Where channels-last is faster, a pass moves whole stretches of a
-program there; a primitive takes part by declaring a rule, which looks at one operation and says
+Users see ``[N, C, spatial...]``. A pass moves whole stretches of a program to channels-last where
+that is faster; a primitive takes part by declaring a rule, which looks at one operation and says
 what it would need.
 """
 

@@ -2,8 +2,8 @@
 
 XLA runs the steps of a loop as kernels of their own, which it starts one by one in every turn: 0.1
 to 0.3 µs for each. A call with the attribute below, which XLA itself gives to loops over very small
-arrays, is one function of machine code with all loops in it: 2 to 5 ns for a turn. Whoever writes
-such a loop keeps in mind:
+arrays, is one function of machine code with all loops in it: 2 to 5 ns for a turn. Rules for such a
+loop:
 
 - It runs on one thread.
 - What a turn writes in place nothing else in that turn may read, unless it reads what has been

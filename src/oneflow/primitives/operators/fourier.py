@@ -1,6 +1,6 @@
 """Discrete Fourier transforms along given dimensions, none of them scaled.
 
-Forward ones have a negative exponent, inverse ones a positive one. Whoever calls them scales.
+Forward ones have a negative exponent, inverse ones a positive one. The caller scales.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """`materialize`: the same values, computed once and stored.
 
 XLA:CPU fuses a value that several operations read into each of them, so that each computes it anew,
-with all that it was computed from. Where one reader needs it in memory anyway (a convolution, a
-matrix product), that is a waste: the others may as well read it.
-`optimization_barrier` orders values instead, and `row_major` says how an array lies in memory.
+with all that it was computed from. That is a waste if one reader needs it in memory anyway (a
+convolution, a matrix product): the others may as well read it. `optimization_barrier` orders values
+instead, and `row_major` says how an array lies in memory.
 """
 
 from __future__ import annotations

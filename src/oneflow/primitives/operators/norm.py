@@ -211,8 +211,8 @@ def _normalize_gradient(
 
     With g = dy, h = (x - mean) / sqrt(variance + eps) and M the mean over `dims`,
     dx = (w g - M(w g) - h M(w g h)) / sqrt(variance + eps).
-    Where the weight does not vary along a reduced dimension, sums over it are shared with the
-    weight's gradient.
+    Sums over a reduced dimension along which the weight does not vary are shared with the weight's
+    gradient.
     """
     shape = (1,) * (x.ndim - jnp.ndim(weight)) + tuple(jnp.shape(weight))
     if grouped and (places := places_of(x.shape, dims, grouped)):
@@ -316,8 +316,8 @@ def _normalize_gradient_on_cpu(
     """As `_normalize_gradient`, with the summands in memory: 9 ms for 4 x 1024 x 768.
 
     XLA's sum of an expression has no vectors, and computes the root anew for each element, which
-    takes 36 ms. Where the weight varies within what is normalised, as in layers, weighted sums are
-    products with it.
+    takes 36 ms. If the weight varies within the normalised dimensions, as in layers, weighted sums
+    are products with it.
     """
     dtype, g, x = x.dtype, lax_functions.wide(dy), lax_functions.wide(x)
     shape = (1,) * (x.ndim - jnp.ndim(weight)) + tuple(jnp.shape(weight))

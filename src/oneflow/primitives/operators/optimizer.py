@@ -3,8 +3,8 @@
 An update takes, for each parameter in turn, the parameter, its gradient and the states kept for it;
 and one vector with the numbers of all (learning rate, decay rates, bias corrections). It returns,
 for each in turn, the new parameter and the new states. The vector is packed once per step and
-group; numbers in it are run-time inputs, so a schedule never compiles anything again. Which numbers
-there are is the named tuple right above each update.
+group; numbers in it are run-time inputs, so a schedule never compiles anything again. The named
+tuple right above each update lists the numbers.
 
 Half precision is computed in float32 and complex numbers as pairs of real ones, as in PyTorch.
 """

@@ -284,7 +284,7 @@ mode = _select_along("mode", _mode_index)
 
 
 def _of_all(name: str, index: Callable) -> Primitive:
-    """The element picked from all; equal ones share its gradient. Of nothing it is NaN."""
+    """The element picked from all; equal ones share its gradient. It is NaN without elements."""
 
     def impl(ranking: Ranking, x):
         flat = x.reshape(-1)

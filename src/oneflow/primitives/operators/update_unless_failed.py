@@ -1,9 +1,9 @@
 """Updates behind a run-time check: they do not happen if it has failed.
 
 An index out of range is noticed while a program runs, which by then computes with clamped indices.
-What it would write to tensors that existed before must not arrive there. `update_unless_failed`
-says so within the program; those who run programs choose between its operands. Optimizers' updates
-need no such instruction: they are chosen from in the same way.
+Its writes to tensors that existed before must not arrive there. `update_unless_failed` says so
+within the program; those who run programs choose between its operands. Optimizers' updates need no
+such instruction: they are chosen from in the same way.
 """
 
 from __future__ import annotations

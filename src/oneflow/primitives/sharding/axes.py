@@ -9,8 +9,8 @@ Every dimension of every operand and result gets a name. Dimensions of one name 
 * operands without the name are needed whole, and a dimension without a name (None) may not be split
   at all.
 
-So ``"... m k, ... k n -> ... m n"`` says everything about a matrix product. Where names depend on
-attributes or shapes the rule is a function of the operation. The gradients that `jax.vjp` makes
+So ``"... m k, ... k n -> ... m n"`` says everything about a matrix product. If names depend on
+attributes or shapes, the rule is a function of the operation. The gradients that `jax.vjp` makes
 have the names of what they are the gradient of.
 """
 
@@ -42,8 +42,8 @@ class Axes:
             elements that a mean divides by.
         sums: results that lack a name of an operand are partial sums. False: they do not depend on
             that operand, and stay whole.
-        biases: positions of operands that are added to the result once, such as a bias. Where a
-            name is summed that they lack, they must be partial sums too.
+        biases: positions of operands that are added to the result once, such as a bias. They must
+            be partial sums too if a name is summed that they lack.
     """
 
     inputs: tuple[Names, ...]

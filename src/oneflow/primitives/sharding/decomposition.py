@@ -3,8 +3,8 @@
 A variance reads all elements, but all that it needs of them are sums. Such a primitive has a trait
 `Decomposition`: a function of the same operands and attributes that computes the same of primitives
 that can be computed in parts: what devices then exchange are the sums. It is differentiable as any
-function of primitives is. Where nothing needed is split, the primitive itself is faster and is what
-runs.
+function of primitives is. The primitive itself runs, which is faster, if no dimension that it needs
+whole is split.
 """
 
 from __future__ import annotations

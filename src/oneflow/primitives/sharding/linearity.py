@@ -5,9 +5,9 @@ be applied to the parts if it is linear in the operands that have them: ``f(a + 
 all other operands being whole and the same everywhere. `add` is so in both operands together and
 in neither alone, `mul` in each alone, `add_scaled` (``x + a * y``) in x together with y, or with a.
 
-Partial sums of truth values pass through nothing: "or" is not what operations are linear in. Those
-of integers pass to integers that are no wider: a sum of uint8 that wraps around is another number
-than the sum of its addends.
+Partial sums of truth values pass through nothing: "or" is not what operations are linear in.
+Partial sums of integers pass to integers that are no wider: a sum of uint8 that wraps around is
+another number than the sum of its addends.
 
 A primitive declares sets of operand names, or a function of the operation where attributes or types
 decide. The gradients that `jax.vjp` makes derive theirs from the primitive's.

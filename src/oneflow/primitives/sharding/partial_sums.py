@@ -1,8 +1,8 @@
 """Making and adding up partial sums, the same for every dtype.
 
 The sum of truth values is "or", as it is for PyTorch's `+`: a partial sum of them is true where any
-device's part is. What devices without a share put in is what changes nothing: of floats that is
--0.0, because ``-0.0 + 0.0`` is 0.0.
+device's part is. Devices without a share put in the number that changes nothing: -0.0 for floats,
+because ``-0.0 + 0.0`` is 0.0.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from oneflow.functional.creation.from_data import from_dlpack, from_numpy, to_dl
 from oneflow.serving.errors import invalid
 from oneflow.serving.model_graph import TensorSignature
 
-# The name by which the owner of a capsule sees that somebody has taken its tensor. Of the bytes
-# themselves only the address is kept.
+# The name by which the owner of a capsule sees that somebody has taken its tensor. It keeps only
+# the address of the bytes.
 _TAKEN = b"used_dltensor"
 _set_name = ctypes.pythonapi.PyCapsule_SetName
 _set_name.argtypes = [ctypes.py_object, ctypes.c_char_p]

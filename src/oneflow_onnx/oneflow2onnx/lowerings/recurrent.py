@@ -1,7 +1,7 @@
 """Recurrent layers: ONNX's LSTM, GRU and RNN, one layer and direction each.
 
 The primitives get the input's part of every step ready; it is found again in the product before.
-Where there is none, the layer's own input weight is the identity.
+Without such a product the layer's own input weight is the identity.
 """
 
 from __future__ import annotations

@@ -217,8 +217,8 @@ def _scale(resampling: Resampling) -> float | None:
     """The number of results per element; None if it differs from size to size.
 
     It is written, and multiplied by a size, in single precision, and the fraction of the product is
-    dropped. Where the nearest number gives one element less, it is the next one: only there,
-    because another factor moves the positions that are integers.
+    dropped. If the nearest number gives one element less, it is the next one: only there, because
+    another factor moves the positions that are integers.
     """
     pairs = _sizes(resampling)
     factors = (

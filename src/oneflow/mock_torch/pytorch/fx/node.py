@@ -51,7 +51,7 @@ def map_arg(a: Argument, fn: Callable[[Node], Argument]) -> Argument:
     return map_aggregate(a, lambda member: fn(member) if isinstance(member, Node) else member)
 
 
-#: Where functions are looked for by their names.
+#: The modules in which functions are looked up by their names.
 _NAMESPACES = (
     *("torch", "torch.nn.functional", "torch.special", "torch.linalg", "torch.fft"),
     "torch.fx._symbolic_trace",

@@ -12,7 +12,7 @@ from oneflow import nn
 from oneflow.mock_torch.pytorch.fx.node import map_aggregate
 from oneflow.mock_torch.pytorch.fx.proxy import Proxy
 
-#: How modules are called and looked into when no tracer runs.
+#: The methods by which modules are called and read when no tracer runs.
 _orig_module_call: Callable[..., Any] = vars(nn.Module)["__call__"]
 _orig_module_getattr: Callable[..., Any] = nn.Module.__getattr__
 #: Functions that are recorded as they are: dictionaries of names, and names in them.

@@ -199,7 +199,7 @@ def transform_subclass(
 def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
     """Return what an operator of a wrapper returns: the argument to which it wrote.
 
-    What wrappers hold shares memory as their classes say, so that views need nothing.
+    The tensors within wrappers share memory as their classes say, so that views need nothing.
 
     Args:
         func: the operator.

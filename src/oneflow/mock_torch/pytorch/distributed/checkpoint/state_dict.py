@@ -128,7 +128,7 @@ def _optimizers(optimizers: Optimizer | Iterable[Optimizer]) -> list[Optimizer]:
 def _make_states(optimizer: Optimizer) -> None:
     """Create an optimizer's states, if it has none, by a step of length 0.
 
-    Where parameters have gradients nothing is done: the step would lose them.
+    Nothing is done if parameters have gradients: the step would lose them.
     """
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     if optimizer.state or any(parameter.grad is not None for parameter in parameters):

@@ -29,8 +29,8 @@ def load(
     """Load what a state dict asks for from a folder, into its tensors; processes do it together.
 
     Tensors keep their dtype, device and sharding, and each process reads of a global one only what
-    it holds. What is no tensor is replaced, and what is `Stateful` loads its state. Other keys of
-    the checkpoint are left out.
+    it holds. Objects that are no tensors are replaced, and a `Stateful` loads its state. Other keys
+    of the checkpoint are left out.
 
     All keys and shapes are checked before anything is written.
 

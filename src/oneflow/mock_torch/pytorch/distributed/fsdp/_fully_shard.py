@@ -170,8 +170,8 @@ def fully_shard(
             are refused.
         mesh: the ranks, by default all; in two dimensions parameters are copied along the first.
         reshard_after_forward: keep no whole parameters for the backward pass, which gathers them
-            once more; a number counts as True. By default True for modules within others that
-            are sharded, False for the outermost.
+            once more; a number counts as True. The default is True for modules within others that
+            are sharded, and False for the outermost.
         shard_placement_fn: returns ``Shard(dim)`` for a parameter, or None for dimension 0.
         mp_policy: the dtypes of computations.
         offload_policy: where parameters wait.

@@ -129,8 +129,8 @@ def _record_use(producer: Partition | None, node: Node, user: Partition | None) 
 def _in_order(partitions: dict[str, Partition], keeps_order: bool) -> list[Partition]:
     """The partitions, each behind those whose results it uses.
 
-    Of several that can be next the last one to become so is taken, as PyTorch does, or the one with
-    the first node.
+    If several can be next, the last one to become so is taken, as in PyTorch, or the one with the
+    first node.
     """
     missing = {name: set(partition.dependencies) for name, partition in partitions.items()}
     ready = [name for name, dependencies in missing.items() if not dependencies]
