@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy
 import pytest
 import torch
 
 import oneflow as flow
-from tests.in_place import in_place_of
+from tests.in_place import enabled, in_place_of
 
 mock = in_place_of("torch")
 
@@ -87,3 +88,19 @@ def test_new_tensors_without_a_size() -> None:
     assert x.new_zeros(()).shape == x.new_ones([]).shape == ()
     with pytest.raises(TypeError, match="`new_empty` needs a `size`"):
         x.new_empty()
+
+
+@pytest.mark.parametrize(
+    "data", [[[1, 2], 3], [3, [1, 2]], [[1, 2], [3]], [[1, 2], [3, [4]]], [[[1]], [1]], [[1], []]]
+)
+def test_lists_that_are_no_grid_are_refused_as_by_pytorch(data: list[Any]) -> None:
+    with pytest.raises((TypeError, ValueError)) as expected:
+        torch.tensor(data)
+    with pytest.raises(expected.type):
+        mock.tensor(data)
+
+
+def test_lists_of_arrays_warn_in_its_place_alone() -> None:
+    with enabled(), pytest.warns(UserWarning, match="list of numpy.ndarrays"):
+        assert mock.tensor([numpy.ones(2), numpy.zeros(2)]).tolist() == [[1.0, 1.0], [0.0, 0.0]]
+    assert flow.tensor([numpy.ones(2)]).shape == (1, 2)

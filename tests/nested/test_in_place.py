@@ -73,3 +73,14 @@ def test_detach_cuts_nested_tensors_off_their_history() -> None:
     assert y.detach_() is y
     assert not y.requires_grad
     assert [part.tolist() for part in y.unbind()] == [[1.0, -0.5], [1.5]]
+
+
+def test_functions_that_write_take_tensors_made_of_others() -> None:
+    _, x = _nested(requires_grad=True)
+    y = x * 2
+    assert flow.detach_(y) is y
+    assert not y.requires_grad
+    assert flow.fill_(y, 3.0) is y
+    assert [part.tolist() for part in y.unbind()] == [[3.0, 3.0], [3.0]]
+    assert [part.tolist() for part in flow.zero_(y).unbind()] == [[0.0, 0.0], [0.0]]
+    assert flow.zero_(flow.eye(2).to_sparse()).to_dense().tolist() == [[0.0, 0.0], [0.0, 0.0]]

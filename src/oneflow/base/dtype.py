@@ -200,7 +200,7 @@ _OTHER_DTYPES = (
 HALF_DTYPES = (float16, bfloat16)
 _BY_NAME = {dtype.name: dtype for dtype in (*ALL_DTYPES, *_OTHER_DTYPES)}
 _BY_NUMPY = {dtype.numpy: dtype for dtype in ALL_DTYPES}
-_REAL_OF = {complex64: float32, complex128: float64}
+_REAL_OF = {complex32: float16, complex64: float32, complex128: float64}
 _COMPLEX_OF = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
 
 

@@ -30,6 +30,7 @@ from oneflow.program.update_number import UpdateNumber
 from oneflow.program.value import INFERENCE, Value, ValueOfClass
 from oneflow.runtime.eager import current, recorder_for, reference_counts
 from oneflow.runtime.eager_settings import SETTINGS
+from oneflow.runtime.early_checks import raise_early
 from oneflow.runtime.small_programs import SMALL_PROGRAMS, SMALL_STEPS
 
 #: The result of a primitive of values that are no arrays.
@@ -159,6 +160,8 @@ def _record_general(operation: Any, operands: tuple, recorder: Recorder) -> Any:
     """Record an operation that has several outputs, a run-time check or parts to convert."""
     if isinstance(operation, GlobalCall):
         return operation.record(operands)
+    if operation.needs_check:
+        raise_early(operation, operands)
     if recorder.closed:
         recorder = recorder_for(operation.device, user_line)
     while (result := recorder.record(operation, operands)) is None:

@@ -49,6 +49,8 @@ _STEP_SECONDS = 2e-6
 # Results that somebody still holds: the one that is read, and states of a loop. Should a program
 # that is not small take them, they are put on the device one by one.
 _MAX_RESULTS = 4
+# Outputs of a program in which the instructions of one value are looked for.
+_MAX_SEARCHED = 32
 # Small programs that are kept.
 _MAX_PROGRAMS = 256
 # Bytes of an input. While NumPy sees its memory, no program can write its results there.
@@ -158,10 +160,7 @@ class SmallProgram:
     def __init__(self, key: Sequence[Any]) -> None:
         self.steps: list[tuple[SmallStep, Sequence[Any]]] = []
         for operation, references in iterate_key(key):
-            step = SMALL_STEPS.get(operation)
-            if step is None:
-                step = SMALL_STEPS[operation] = SmallStep(operation)
-            self.steps.append((step, references))
+            self.steps.append((_small_step(operation), references))
         self.seconds = sum([step.seconds for step, _ in self.steps])
         self.is_part = all(step.is_part for step, _ in self.steps)
 
@@ -169,6 +168,14 @@ class SmallProgram:
 # Emptied before unused operations are evicted.
 SMALL_STEPS: dict[Operation, SmallStep] = {}
 SMALL_PROGRAMS: dict[tuple[Any, ...], SmallProgram] = {}
+
+
+def _small_step(operation: Operation) -> SmallStep:
+    """The step of an operation."""
+    step = SMALL_STEPS.get(operation)
+    if step is None:
+        step = SMALL_STEPS[operation] = SmallStep(operation)
+    return step
 
 
 def _small_program(key: tuple[Any, ...]) -> SmallProgram:
@@ -229,6 +236,63 @@ def run_small(recorder: Recorder) -> list[Any] | None:
     STATISTICS.cold_runs += 1
     STATISTICS.cold_seconds += perf_counter() - started
     return arrays
+
+
+def small_value(value: Value) -> Any:
+    """The numbers of a value that this thread has recorded, computed from few small instructions.
+
+    The program stays as it was, and computes them again.
+
+    Returns:
+        The numbers; None if they take more, or an input is not there.
+    """
+    recorder: Any = value.recorder
+    if len(recorder.outputs) > _MAX_SEARCHED or not _is_for_numpy(recorder):
+        return None
+    key, inputs, scalars = (*recorder.key,), (*recorder.arrays,), (*recorder.scalars,)
+    instructions = _instructions_of(key, value.position)
+    if instructions is None:
+        return None
+    if not all(_is_ready(inputs[~r]) for _, rs, _, _ in instructions for r in rs if r and r < 0):
+        return None
+    program, numbers, places = [], [], {}
+    for operation, references, position, scalar in instructions:
+        step = _small_step(operation)
+        program.append((step, [places.get(reference, reference) for reference in references]))
+        numbers += scalars[scalar : scalar + references.count(None)]
+        for output in range(operation.count):
+            places[position + output] = len(places)
+    if sum([step.seconds for step, _ in program]) > _MAX_SECONDS:
+        return None
+    with np.errstate(all="ignore"):
+        results = _compute(program, inputs, numbers)
+    return None if results is None else results[places[value.position]]
+
+
+def _instructions_of(key: Sequence[Any], position: int) -> list[tuple[Any, ...]] | None:
+    """The instructions that compute one output; None if there are many.
+
+    Returns:
+        Of each: the operation, the references, the position of its first output and the number of
+        Python numbers before its own.
+    """
+    instructions = []
+    end = scalars = 0
+    for operation, references in iterate_key(key):
+        if end > position:
+            break
+        instructions.append((operation, references, end, scalars))
+        end += operation.count
+        scalars += references.count(None)
+    needed, selected = {position}, []
+    for instruction in reversed(instructions):
+        operation, references, first, _ = instruction
+        if not needed.isdisjoint(range(first, first + operation.count)):
+            needed.update(references)
+            selected.append(instruction)
+            if len(selected) > MAX_INSTRUCTIONS:
+                return None
+    return selected[::-1]
 
 
 def has_array(value: Value) -> bool:

@@ -48,6 +48,22 @@ def attach_inplace(name: str, function: Callable[..., Any]) -> Callable[..., Any
     return inplace
 
 
+def by_class(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that is that of the class where it is called with a composed tensor."""
+
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(self, *args, **kwargs)
+        except ComposedOperandError:
+            own = _method_of_class(type(self), function.__name__)
+            if own is None:
+                raise
+            return own(self, *args, **kwargs)
+
+    return method
+
+
 def _method_of_class(kind: type[Tensor], name: str) -> Callable[..., Any] | None:
     """The method that a class has in place of the one of `Tensor`, if it has one."""
     classes = kind.__mro__[: kind.__mro__.index(Tensor)]

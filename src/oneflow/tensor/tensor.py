@@ -13,6 +13,7 @@ from weakref import ref
 
 import numpy as np
 
+from oneflow.base.composed_operand import ComposedOperandError
 from oneflow.base.device import Device
 from oneflow.base.dtype import DType
 from oneflow.base.flags import as_flag
@@ -383,7 +384,11 @@ class Tensor(WithState):
         """
         if self._chain:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
-        return cut_off(self, unwrap(self).alias())
+        try:
+            value = unwrap(self)
+        except ComposedOperandError:  # its class has a method of its own
+            return type(self).detach_(self)
+        return cut_off(self, value.alias())
 
     @property
     def data(self) -> Tensor:

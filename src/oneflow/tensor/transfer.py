@@ -19,6 +19,7 @@ from oneflow.base.dtype import (
 from oneflow.base.limits import require_range
 from oneflow.base.placement import DeviceOrSharding, Placement, Sharding
 from oneflow.base.program_name import PYTORCH, program_name
+from oneflow.base.pytorch_warnings import warn_in_place_of_pytorch
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.differentiation.grad_mode import MODE
 from oneflow.differentiation.node import Node
@@ -46,6 +47,10 @@ from oneflow.tensor.views import share, unwrap
 
 _SMALL_RESULT = 1 << 16  # bytes
 _MAX_DIMENSIONS = 64  # NumPy's limit
+_WARNING_OF_ARRAYS = (
+    "Creating a tensor from a list of numpy.ndarrays is extremely slow; `numpy.array` of the list "
+    "makes a single one first."
+)
 _PYTHON_NUMBERS = frozenset((bool, int, float, complex))
 
 
@@ -106,9 +111,12 @@ def numpy_from_data(data: Any, dtype: DType | None) -> np.ndarray:
         TypeError: text.
         RuntimeError: other contents that are not numbers.
         ValueError: nesting that is ragged, or deeper than any array (a list within itself).
+        TypeError: a number beside a list.
     """
     if _is_array(data):
         return np.asarray(data, None if dtype is None else dtype.numpy)
+    if isinstance(data, list | tuple) and data and isinstance(data[0], np.ndarray):
+        warn_in_place_of_pytorch(_WARNING_OF_ARRAYS)
     arrays: list[Any] = []
     plain = _without_tensors(data, arrays)
     inferred = dtype
@@ -117,7 +125,8 @@ def numpy_from_data(data: Any, dtype: DType | None) -> np.ndarray:
     try:
         array = np.asarray(plain)
     except ValueError as error:
-        raise ValueError(
+        kind_of_error = TypeError if _mixes_depths([plain]) else ValueError
+        raise kind_of_error(
             f"could not make a tensor of {_short_repr(data)}: lists must be nested like a grid, "
             f"those of one depth equally long ({error})"
         ) from None
@@ -137,6 +146,17 @@ def numpy_from_data(data: Any, dtype: DType | None) -> np.ndarray:
 def _is_array(data: Any) -> bool:
     """Return whether NumPy can read it as an array with a dtype: a tensor, or another library's."""
     return hasattr(type(data), "__array__") or hasattr(type(data), "__array_interface__")
+
+
+def _mixes_depths(level: list[Any]) -> bool:
+    """Return whether numbers stand beside lists, which are all of one depth."""
+    while True:
+        nested = [item for item in level if isinstance(item, list | tuple) or np.ndim(item)]
+        if len(nested) < len(level) or not nested:
+            return bool(nested)
+        if len({len(item) for item in nested}) > 1:
+            return False
+        level = [item for items in nested for item in items]
 
 
 def _first_leaf(data: Any) -> Any:

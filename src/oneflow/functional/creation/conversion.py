@@ -23,7 +23,7 @@ from oneflow.primitives.operators.creation import zeros
 from oneflow.primitives.operators.elementwise import cast as cast_primitive
 from oneflow.primitives.operators.shape import broadcast_to, clone as clone_primitive
 from oneflow.tensor.call import call
-from oneflow.tensor.methods import attach, attach_method
+from oneflow.tensor.methods import attach, attach_method, by_class
 from oneflow.tensor.operands import not_a_tensor, require_tensor
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, import_array, on_device
@@ -378,6 +378,7 @@ def _write_copy(self: Tensor, other: Any) -> Tensor:
 
 
 @self_by_name
+@by_class
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one number (or 0-dim tensor) everywhere.
 
@@ -428,6 +429,7 @@ def without_repeats(self: Tensor) -> Tensor:
     return self[tuple(slice(1) if step == 0 else slice(None) for step in self.stride())]
 
 
+@by_class
 def zero_(self: Tensor) -> Tensor:
     """Write zeros everywhere.
 

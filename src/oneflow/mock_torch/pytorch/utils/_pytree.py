@@ -7,7 +7,7 @@ leaves of a dictionary come in the order of its keys.
 from __future__ import annotations
 
 import dataclasses
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from types import UnionType
 from typing import Any
@@ -180,10 +180,6 @@ def _defaultdict_unflatten(values: Iterable[Any], context: Context) -> Any:
     return defaultdict(factory, _dict_unflatten(values, keys))
 
 
-def _namedtuple() -> None:
-    """The key under which `SUPPORTED_NODES` has named tuples, whose types are many."""
-
-
 SUPPORTED_NODES: dict[Any, NodeDef] = {
     list: NodeDef(list, _list_flatten, _list_unflatten, _list_flatten_with_keys),
     tuple: NodeDef(tuple, _list_flatten, lambda values, _: tuple(values), _list_flatten_with_keys),
@@ -206,7 +202,8 @@ SUPPORTED_NODES: dict[Any, NodeDef] = {
         lambda values, maxlen: deque(values, maxlen=maxlen),
         lambda d: (_list_flatten_with_keys(d)[0], d.maxlen),
     ),
-    _namedtuple: NodeDef(
+    # Their types are many; the function that makes these stands for all.
+    namedtuple: NodeDef(
         tuple,
         lambda s: (list(s), type(s)),
         lambda values, kind: kind(*values),
@@ -247,7 +244,7 @@ def _node_type(tree: Any) -> Any:
     kind: Any = type(tree)
     if kind in SUPPORTED_NODES:
         return kind
-    return _namedtuple if isinstance(tree, tuple) and hasattr(kind, "_fields") else None
+    return namedtuple if isinstance(tree, tuple) and hasattr(kind, "_fields") else None
 
 
 def is_structseq_instance(obj: object) -> bool:
@@ -286,7 +283,7 @@ def tree_flatten_with_path(
         paths, spec = tree_flatten_with_path(child, is_leaf)
         leaves += [((key, *path), leaf) for path, leaf in paths]
         specs.append(spec)
-    return leaves, TreeSpec(type(tree) if kind is _namedtuple else kind, context, specs)
+    return leaves, TreeSpec(kind, context, specs)
 
 
 def tree_flatten(
@@ -323,7 +320,7 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
         stop = start + spec.num_leaves
         children.append(tree_unflatten(leaves[start:stop], spec))
         start = stop
-    node = SUPPORTED_NODES.get(treespec.type) or SUPPORTED_NODES[_namedtuple]
+    node = SUPPORTED_NODES[treespec.type]
     return node.unflatten_fn(children, treespec.context)
 
 
