@@ -193,3 +193,20 @@ def test_moments_of_split_places_are_sums():
     mean, variance = call(moments, spread(x, GRID, [S(0), S(2)]), dims=dims)
     np.testing.assert_allclose(mean.numpy().ravel(), x.numpy().mean(dims), rtol=1e-12)
     np.testing.assert_allclose(variance.numpy().ravel(), x.numpy().var(dims), rtol=1e-12)
+
+
+def test_gradients_of_batch_norm_share_their_two_sums():
+    """The sums that gradients of weight and bias are give the activations' gradient its means."""
+
+    def gradients(x, weight, bias, factor):
+        leaves = [tensor.detach().requires_grad_() for tensor in (x, weight, bias)]
+        return flow.autograd.grad(batch_norm(*leaves), leaves, factor)
+
+    local = (made(4, 3, 5, 7), made(3), made(3) + 1, made(4, 3, 5, 7) + 2)
+    tensors = [spread(x, PAIR, S(0) if x.ndim > 1 else B) for x in local]
+    graph = graph_of(gradients)
+    for mine, expected in zip(graph(*tensors), gradients(*local), strict=True):
+        np.testing.assert_allclose(mine.numpy(), expected.numpy(), rtol=1e-9, atol=1e-12)
+    program = only_step(graph).executable.program
+    names = [i.operation.primitive.name for i in program.instructions]
+    assert (names.count("sum"), names.count("boxing")) == (2, 3)

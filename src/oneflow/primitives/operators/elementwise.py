@@ -489,6 +489,12 @@ sigmoid = unary(
     special_values=special_values.sigmoid,
 )
 relu = exact("relu", lambda x: lax.max(x, x.dtype.type(0)), real_only=True)
-_relu_gradient = gradient_where("relu_gradient", lambda out: ~(out <= 0), "out")
+# A gradient passes where a result is NaN.
+_relu_gradient = exact(
+    "relu_gradient",
+    lambda g, out: jnp.where(out <= 0, jnp.zeros((), g.dtype), g),
+    "g out",
+    linear=("g",),
+)
 relu.gradient(x=lambda g, out: _relu_gradient(g, out))
 erf = unary("erf", lax.erf, lambda x: 2 / math.sqrt(math.pi) * jnp.exp(-x * x), real_only=True)

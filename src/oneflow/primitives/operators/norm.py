@@ -29,7 +29,7 @@ from oneflow.primitives.operators.norm_places import (
     moments_of_places,
     places_of,
 )
-from oneflow.primitives.operators.reduce import mean as mean_of, sum_to
+from oneflow.primitives.operators.reduce import mean as mean_of, sum_ as sum_of, sum_to
 from oneflow.primitives.operators.rounding import hidden
 from oneflow.primitives.operators.shape import concat, keepdim_shape, reshape, split
 from oneflow.primitives.registry import primitive
@@ -276,16 +276,29 @@ def _normalize_gradient_of_sums(
     center, variance = attach_moments(x, mean, variance, dims=dims)
     g, rstd = wide_value(dy), rsqrt(add(variance, eps))
     h = mul(sub(wide_value(x), center), rstd)
-    weighted = mul(g, weight)
-    g_mean = mean_of(weighted, dims=dims, keepdim=True)
-    gh_mean = mean_of(mul(weighted, h), dims=dims, keepdim=True)
+    weighted, shape = mul(g, weight), _shape(weight)
+    if _varies_along(shape, x.spec.ndim, dims):
+        g_sum, gh_sum = g, mul(g, h)
+        g_mean, gh_mean = (
+            mean_of(value, dims=dims, keepdim=True) for value in (weighted, mul(weighted, h))
+        )
+    else:
+        g_sum, gh_sum = (sum_of(value, dims=dims, keepdim=True) for value in (g, mul(g, h)))
+        share = 1.0 / max(_count(x.spec, dims), 1)
+        share = mul(weight, share) if hasattr(weight, "spec") else weight * share
+        g_mean, gh_mean = mul(g_sum, share), mul(gh_sum, share)
     dx = mul(sub(sub(weighted, g_mean), mul(h, gh_mean)), rstd)
-    shape = _shape(weight)
     return (
         dx if x.spec.dtype is dx.spec.dtype else cast(dx, dtype=x.spec.dtype),
-        sum_to(mul(g, h), shape=shape),
-        sum_to(g, shape=shape),
+        sum_to(gh_sum, shape=shape),
+        sum_to(g_sum, shape=shape),
     )
+
+
+def _varies_along(shape: tuple[int, ...], ndim: int, dims: tuple[int, ...]) -> bool:
+    """Return whether a weight of `shape` varies along some of `dims` of activations."""
+    wide = (1,) * (ndim - len(shape)) + tuple(shape)
+    return any(wide[dim] != 1 for dim in dims)
 
 
 normalize = primitive(
