@@ -100,6 +100,9 @@ def test_a_grad_scaler_in_a_graph_is_that_of_eager_mode(name):
     assert static[2].state_dict() == eager[2].state_dict()
     # Two steps were skipped, and nothing was compiled again for it.
     states = static[1].state_dict()["state"]
+    for index, state in eager[1].state_dict()["state"].items():
+        for key, value in state.items():
+            np.testing.assert_allclose(states[index][key], value, rtol=1e-6, err_msg=key)
     assert [int(state["step"]) for state in states.values()] == [9, 9]
     assert len(static[3]._steps) == 1
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -133,3 +135,33 @@ def test_errors_are_of_pytorchs_type(misuse):
     expected = raised_by(lambda: misuse(torch.optim.swa_utils, torch, theirs))
     with pytest.raises(expected):
         misuse(flow.optim.swa_utils, flow, mine)
+
+
+P01, P23 = (flow.placement("cpu", ranks=ranks) for ranks in ([0, 1], [2, 3]))
+
+
+@pytest.mark.parametrize("form", ["default", "averages", "all at once", "buffers"])
+@pytest.mark.parametrize("second", [P01, P23], ids=["one placement", "two stages"])
+def test_averages_of_a_model_on_placements(form, second):
+    utils = flow.optim.swa_utils
+    options = {
+        "default": {},
+        "averages": {"avg_fn": utils.get_ema_avg_fn(0.75)},
+        "all at once": {"multi_avg_fn": utils.get_ema_multi_avg_fn(0.75)},
+        "buffers": {"use_buffers": True},
+    }[form]
+    local = flow.nn.Sequential(flow.nn.Linear(2, 2), flow.nn.BatchNorm1d(2))
+    placed = copy.deepcopy(local)
+    placed[0].to_global(P01, flow.sbp.broadcast)
+    placed[1].to_global(second, flow.sbp.broadcast)
+    averages = [utils.AveragedModel(model, **options) for model in (local, placed)]
+    for _ in range(3):
+        for model, average in zip((local, placed), averages, strict=True):
+            with flow.no_grad():
+                for tensor in (*model.parameters(), model[1].running_var):
+                    tensor.mul_(1.5).add_(0.25)
+            average.update_parameters(model)
+    expected, result = (average.state_dict() for average in averages)
+    for name, tensor in expected.items():
+        assert result[name].is_global, name
+        np.testing.assert_allclose(result[name].numpy(), tensor.numpy(), rtol=1e-6, err_msg=name)

@@ -231,8 +231,10 @@ class TensorCounts(StepCounts):
             if count.leader is state:
                 advanced: dict[str, Any] = dict(count.tensors)
                 self._optimizer.advance(advanced, self._options_of(group))
-                for name, tensor in count.tensors.items():
-                    write(tensor, unwrap(advanced[name]))
+                # A count may be what another one was before: all are read before any is written.
+                values = [unwrap(advanced[name]) for name in count.tensors]
+                for tensor, value in zip(count.tensors.values(), values, strict=True):
+                    write(tensor, value)
         return clock
 
     def pack(self, group: dict[str, Any], state: dict[str, Any], device: Device) -> Value:

@@ -9,11 +9,16 @@ from typing import Any
 
 from oneflow.base.device import Device
 from oneflow.base.dtype import int64
+from oneflow.base.sbp import BROADCAST
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factory_functions import zeros
 from oneflow.module.module import Module
+from oneflow.optim.gradient_clipping import by_place
 from oneflow.optim.lr_scheduler.swa import SWALR as SWALR
+from oneflow.tensor.call import wrap
 from oneflow.tensor.tensor import Tensor
+from oneflow.tensor.transfer import to_place
+from oneflow.tensor.views import unwrap
 
 # From the average, the new weights and the number of models averaged so far to the new average.
 AverageFunction = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -100,6 +105,21 @@ def _average_all(
             average.copy_(function(average, tensor, count))
 
 
+def _zero_beside(model: Module, device: Device | str | None) -> Tensor:
+    """The count of an average before the first model: on a placement if the weights are."""
+    first = next(model.parameters(), None)
+    if device is None and first is not None and first.is_global:
+        return zeros((), dtype=int64, placement=first.placement, sbp=BROADCAST)
+    return zeros((), dtype=int64, device=device)
+
+
+def _beside(tensor: Tensor, number: Tensor) -> Tensor:
+    """A number where `tensor` is; itself if it is there. Stages of a model may lie apart."""
+    value = unwrap(number)
+    moved = to_place(value, unwrap(tensor).spec.device)
+    return number if moved is value else wrap(moved)
+
+
 class AveragedModel(Module):
     """A copy of a model whose weights are averages.
 
@@ -144,7 +164,7 @@ class AveragedModel(Module):
         self.module = copy.deepcopy(model)
         if device is not None:
             self.module = self.module.to(device)
-        self.register_buffer("n_averaged", zeros((), dtype=int64, device=device))
+        self.register_buffer("n_averaged", _zero_beside(self.module, device))
         self.avg_fn = get_swa_avg_fn() if avg_fn is None else avg_fn
         self.multi_avg_fn = multi_avg_fn
         self.use_buffers = use_buffers
@@ -155,10 +175,15 @@ class AveragedModel(Module):
     def _mixed(self, averages: list[Tensor], new: list[Tensor]) -> list[Tensor]:
         """The averages after one more model."""
         if self.multi_avg_fn is None:
-            pairs = zip(averages, new, strict=True)
-            return [self.avg_fn(average, tensor, self.n_averaged) for average, tensor in pairs]
+            return [
+                self.avg_fn(average, tensor, _beside(average, self.n_averaged))
+                for average, tensor in zip(averages, new, strict=True)
+            ]
         mixed = [average.clone() for average in averages]
-        self.multi_avg_fn(mixed, new, self.n_averaged)
+        new_of = dict(zip(map(id, mixed), new, strict=True))
+        for group in by_place(mixed):
+            sources = [new_of[id(average)] for average in group]
+            self.multi_avg_fn(group, sources, _beside(group[0], self.n_averaged))
         return mixed
 
     def update_parameters(self, model: Module) -> None:
@@ -179,7 +204,8 @@ class AveragedModel(Module):
             is_first = self.n_averaged == 0
             mixed = self._mixed([average.detach() for average in averages], new)
             for average, tensor, result in zip(averages, new, mixed, strict=True):
-                average.copy_(tensor.where(is_first, result.to(average.dtype)))
+                starts = _beside(average, is_first)
+                average.copy_(tensor.where(starts, result.to(average.dtype)))
             for buffer, source in zip(copied, buffers, strict=True):
                 buffer.copy_(source.detach().to(buffer.device))
             self.n_averaged.add_(1)
