@@ -200,12 +200,12 @@ class _TorchNames:
     is_legacy: bool
 
     def persistent_id(self, obj: Any) -> Any:
-        """Return the description of a storage; None for other objects."""
+        """Return the description of a storage; of other objects what the base class says."""
         if type(obj) is _StorageReference:
             return _persistent_id(obj, self.is_legacy)
         if isinstance(obj, TypedStorage | UntypedStorage):
             return _persistent_id(_of_storage(obj, self), self.is_legacy)
-        return None
+        return super().persistent_id(obj)  # pyright: ignore[reportAttributeAccessIssue]
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         """Write the name of an object."""

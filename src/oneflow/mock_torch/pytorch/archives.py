@@ -67,7 +67,9 @@ class PyTorchFileWriter:
 
     def write_end_of_file(self) -> None:
         """Write what stands behind the entries; the archive takes no others."""
-        self.write_record("version", ARCHIVE_VERSION, len(ARCHIVE_VERSION))
+        # Packages have the version among their own data.
+        if f"{self._folder}/.data/version" not in self._archive.NameToInfo:
+            self.write_record("version", ARCHIVE_VERSION, len(ARCHIVE_VERSION))
         self._closing.close()
 
     def __enter__(self) -> PyTorchFileWriter:

@@ -13,6 +13,7 @@ from typing import Any
 from oneflow import nn
 from oneflow.mock_torch.pytorch.fx.code import PythonCode
 from oneflow.mock_torch.pytorch.fx.graph import Graph
+from oneflow.mock_torch.pytorch.fx.node import path_of
 from oneflow.tensor.tensor import Tensor
 
 _USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
@@ -193,6 +194,11 @@ class GraphModule(nn.Module):
         """
         raise NotImplementedError("`GraphModule.to_folder`: `torch.save` keeps the module")
 
+    @property
+    def _tracer_cls(self) -> Any:
+        """The class that has traced the graph; None if there was none, or it is another one's."""
+        return self._graph._tracer_cls
+
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
         members = {k: v for k, v in self.__dict__.items() if k not in ("_graph", "_code")}
         root = _CodeOnlyModule(copy.deepcopy(members, memo))
@@ -204,14 +210,32 @@ class GraphModule(nn.Module):
     def _like(self, root: nn.Module) -> GraphModule:
         copied = GraphModule.__new__(type(self))
         GraphModule.__init__(copied, root, copy.deepcopy(self._graph), type(self).__name__)
-        for name, value in root.__dict__.items():
-            if name not in ("_graph", "_code", "_parameters", "_buffers", "_modules"):
-                copied.__dict__[name] = value
+        copied._take_attributes(root.__dict__)
         return copied
+
+    def _take_attributes(self, members: Mapping[str, Any]) -> None:
+        """Take the attributes of another one that are no parts of the graph."""
+        for name, value in members.items():
+            if name not in ("_graph", "_code", "_parameters", "_buffers", "_modules"):
+                self.__dict__[name] = value
 
     def __reduce__(self) -> Any:
         members = {k: v for k, v in self.__dict__.items() if k not in ("_graph", "_code")}
         return _rebuild_graph_module, (members, self._graph, type(self).__name__)
+
+    def __reduce_package__(self, exporter: Any) -> tuple[Any, ...]:
+        """Return what makes it of a package; its functions must be those that the importers find.
+
+        Args:
+            exporter: writes the package.
+
+        Raises:
+            ObjMismatchError: a function is another one.
+        """
+        for node in self._graph.nodes:
+            if node.op == "call_function" and path_of(node.target) is None:
+                exporter.importer.get_name(node.target)
+        return _rebuild_in_package, self.__reduce__()[1]
 
     def __str__(self) -> str:
         return f"{super().__str__()}\n\n{self._code}"
@@ -219,8 +243,13 @@ class GraphModule(nn.Module):
 
 def _rebuild_graph_module(members: dict[str, Any], graph: Graph, name: str) -> GraphModule:
     module = GraphModule(_CodeOnlyModule(members), graph, name)
-    module.meta.update(members.get("meta", {}))
+    module._take_attributes(members)
     return module
+
+
+def _rebuild_in_package(_: Any, *arguments: Any) -> GraphModule:
+    """The module of a package, whose importer has found its functions."""
+    return _rebuild_graph_module(*arguments)
 
 
 __all__ = ["_USER_PRESERVED_ATTRIBUTES_KEY", "GraphModule", "_CodeOnlyModule", "_copy_attr"]
