@@ -72,7 +72,7 @@ class Caltech101(ImageDataset):
         self.target_type = check_target_types(target_type, ("category", "annotation"))
         images = self.root / "101_ObjectCategories"
         self.ensure_files(self.root, [images], download)
-        # Not a class: whatever the search engine found.
+        # This folder is no class: it holds whatever the search engine returned.
         self.categories = [name for name in list_dir(images) if name != "BACKGROUND_Google"]
         self.images, self.y = list_class_files(images, self.categories, ".jpg")
 

@@ -254,7 +254,7 @@ def _run(function: type[Function], inputs: tuple, attributes: dict[str, Any]) ->
 
 
 def _distinct(output: Any, inputs: tuple, context: FunctionCtx) -> Any:
-    """A result that is an unchanged argument becomes another tensor on its memory."""
+    """Return a result, or another tensor on its memory if it is an unchanged argument."""
     if any(output is tensor for tensor in inputs) and not _contains(output, context._dirty):
         return output.detach() if isinstance(output, Tensor) else output
     return output
@@ -339,8 +339,8 @@ class InplaceFunction(Function):
         self.inplace = inplace
 
 
-class _Twice(Node):
-    """Stands behind the results of a backward pass that cannot be differentiated."""
+class _OnceDifferentiable(Node):
+    """The node behind results of a backward pass that cannot be differentiated."""
 
     __slots__ = ()
 
@@ -351,7 +351,7 @@ class _Twice(Node):
         )
 
     def name(self) -> str:
-        """The name of the operation, such as ``"ExpBackward"``."""
+        """The name shown to users, ``once_differentiable``."""
         return "once_differentiable"
 
 
@@ -377,5 +377,5 @@ def _raise_on_second_backward(result: Any) -> Any:
     if not isinstance(result, Tensor):
         return result
     value = unwrap(result).alias()
-    value.node = _Twice((), (value.spec,))
+    value.node = _OnceDifferentiable((), (value.spec,))
     return wrap(value)

@@ -215,7 +215,7 @@ def numpy_table(budget: Budget) -> dict[tuple[str, str], Any]:
         return text.encode("latin1")
 
     def byte_array(content: Any = b"", encoding: str = "latin1") -> bytearray:
-        # Not a number, of which Python would make as many zeros.
+        # A number is refused: Python would make as many zeros of it.
         content = encode(content, encoding) if isinstance(content, str) else content
         if not isinstance(content, bytes | bytearray):
             raise ValueError(f"a bytearray is made of a {type(content).__name__}")

@@ -56,7 +56,7 @@ def _remove_unless_named(folder: Path, named: Callable[[], str | None]) -> None:
     if folder.name == named():
         return
     with lock_if_stale(_lock_of(folder)) as stale:
-        # Asked again: its save may have ended just now.
+        # This is asked again: its save may have ended just now.
         if (stale or not _lock_of(folder).exists()) and folder.name != named():
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -95,7 +95,7 @@ def load_stream(file: BinaryIO, head: bytes, restore_location: Callable[[Device]
 def _is_archive_to_the_end(file: BinaryIO, start: int, end: int) -> bool:
     """Return whether one archive is all that a file holds from a place on.
 
-    Not asked of files that are unpacked while they are read: they begin anew for each step back.
+    Files that are unpacked while they are read are not asked: they begin anew for each step back.
     """
     if not isinstance(getattr(file, "file", file), _IN_PLACE):
         return False

@@ -44,8 +44,8 @@ _CONV_OPTIONS = {
 # Compiler options of programs on several devices, by platform.
 _PLACEMENT_OPTIONS = {
     "cpu": {
-        # Not for products: XLA leaves those of bfloat16 to YNN, turns one around afterwards in a
-        # program on several devices, and then neither computes it ("Unsupported element type for
+        # Products are excepted: XLA leaves those of bfloat16 to YNN, turns one around afterwards in
+        # a program on several devices, and then neither computes it ("Unsupported element type for
         # DotThunk"). Others take the same time.
         "xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_REDUCE",
     }

@@ -35,7 +35,8 @@ _connected: set[Hashable] = set()
 # The programs that all ranks have run, by ranks and device type. New shapes bring new ones.
 _run_before: dict[tuple[tuple[int, ...], str], set[Hashable]] = defaultdict(set)
 _MAX_PROGRAMS = 1 << 14
-# Held from the record of a program to its launch; signal handlers that run within may launch too.
+# This lock is held from the record of a program to its launch; signal handlers that run within may
+# launch too.
 _launch_lock = threading.RLock()
 # The value to wait for until the program that runs on CPUs, if any, is over.
 _end: jax.Array | None = None

@@ -222,7 +222,8 @@ def _receive_setup(connection: Connection) -> Setup:
 
 
 def _serve(connection: Connection, get_setup: Callable[[], Setup], number: int) -> None:
-    # Else the memory of each sample and batch would come from the kernel, page by page.
+    # Without this setting, the memory of each sample and batch would come from the kernel, page by
+    # page.
     retain_freed_memory()
     HOST.keeps_arrays = True
     try:

@@ -324,7 +324,10 @@ def add_node(operation: Operation, operands: tuple[Any, ...], outputs: Any) -> N
 
 
 class ZeroGradient(Node):
-    """Gives what a gradient does not depend on zeros, and the gradient's own history the rest."""
+    """The node of a gradient that gives zeros to values on which it does not depend.
+
+    The first edge, if there are two, leads to the history of the gradient itself.
+    """
 
     __slots__ = ()
 
@@ -336,7 +339,7 @@ class ZeroGradient(Node):
         return [*grads[: len(self.edges) - 1], zero]
 
     def name(self) -> str:
-        """The node's name in PyTorch's style."""
+        """The name shown to users, ``zero_gradient``."""
         return "zero_gradient"
 
 

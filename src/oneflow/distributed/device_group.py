@@ -237,7 +237,7 @@ def _operands(
 
 
 class ExchangedArray(DeferredArray):
-    """Stands in a value for what an exchange brings.
+    """The placeholder, in a value, of the array that an exchange brings.
 
     Args:
         spec: of the value.

@@ -34,7 +34,7 @@ def solve_factor(factor: Tensor, columns: Tensor) -> Tensor:
 class CovarianceParameters(Distribution):
     """Base of distributions with a matrix of covariances, its inverse or its Cholesky factor."""
 
-    # Kept beside the matrix that was given: every density needs it.
+    # It is kept beside the user's matrix: every density needs it.
     _unbroadcasted_scale_tril: Tensor  # the name that subclasses of libraries give it
 
     def _set_covariance(self, batch_shape: Sequence[int], **matrices: Tensor | None) -> Tensor:

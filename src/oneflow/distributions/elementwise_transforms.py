@@ -69,7 +69,7 @@ class SigmoidTransform(IncreasingTransform):
     codomain = constraints.unit_interval
 
     def _call(self, x: Tensor) -> Tensor:
-        # Kept inside, where the inverse is finite.
+        # Results are kept inside the interval, where the inverse is finite.
         limits = finfo(x.dtype)
         return x.sigmoid().clamp(limits.tiny, 1 - limits.eps)
 

@@ -191,9 +191,7 @@ class GraphConfig:
         Args:
             value: number of micro batches.
         """
-        if type(value) is not int or value < 1:
-            raise ValueError(f"`value` must be an integer of at least 1, got {value!r}")
-        self._set("gradient_accumulation_steps", value)
+        self._set("gradient_accumulation_steps", _count(value))
 
     def enable_zero(
         self,
@@ -238,9 +236,7 @@ class GraphConfig:
 
     def set_zero_redundancy_optimizer_min_size_after_split(self, value: int) -> None:
         """Do not split states whose shards would have fewer elements than `value`."""
-        if type(value) is not int or value < 1:
-            raise ValueError(f"`value` must be an integer of at least 1, got {value!r}")
-        self._set("zero_redundancy_optimizer_min_size_after_split", value)
+        self._set("zero_redundancy_optimizer_min_size_after_split", _count(value))
 
     def enable_auto_parallel(self, mode: bool = True) -> None:
         """Choose the SBP of all tensors of the graph together.
@@ -320,9 +316,7 @@ class GraphConfig:
         Raises:
             ValueError: `value` is not a positive integer.
         """
-        if type(value) is not int or value < 1:
-            raise ValueError(f"`value` must be an integer from 1, got {value!r}")
-        self._set("outputs_buffer_size", value)
+        self._set("outputs_buffer_size", _count(value))
 
     def enable_multi_tensor_update(self, mode: bool = True) -> None:
         """Update many parameters at once; graphs always do."""
@@ -362,4 +356,10 @@ class GraphConfig:
 def _flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise TypeError(f"`{name}` must be True or False, got {value!r}")
+    return value
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 1:
+        raise ValueError(f"`value` must be an integer of at least 1, got {value!r}")
     return value

@@ -108,11 +108,11 @@ def _grouped(
 def _is_small(x: Any, kernel: Any) -> bool:
     """Return whether an adjoint has so few elements per feature that a copied kernel costs more."""
     is_small = x.size < x.shape[1] * kernel.shape[1]
-    return is_small and _of_adjoint(kernel).swapaxes(0, 1).flags.c_contiguous
+    return is_small and _flipped(kernel).swapaxes(0, 1).flags.c_contiguous
 
 
-def _of_adjoint(kernel: Any) -> Any:
-    """The kernel reversed: an adjoint's lies in memory the other way round."""
+def _flipped(kernel: Any) -> Any:
+    """The kernel reversed in its spatial dimensions, as an adjoint's lies in memory."""
     return np.flip(kernel, tuple(range(2, kernel.ndim)))
 
 
@@ -128,7 +128,7 @@ def _transposed(x: Any, kernel: Any, groups: int, params: Any, space: Sequence[i
     places = math.prod(size)
     rows = x.reshape(batch, groups, inner, places).transpose(1, 0, 3, 2)
     rows = rows.reshape(groups, batch * places, inner)
-    columns = _of_adjoint(kernel).reshape(groups, outer, inner, offsets).transpose(0, 1, 3, 2)
+    columns = _flipped(kernel).reshape(groups, outer, inner, offsets).transpose(0, 1, 3, 2)
     columns = columns.reshape(groups, outer * offsets, inner)
     products = np.matmul(columns, rows.transpose(0, 2, 1))
     products = products.reshape(groups, outer, *window, batch, *size)

@@ -153,7 +153,7 @@ class ConversionMixin:
         return self._to_device(Device("cuda" if device is None else device))
 
     def _to_device(self, device: Device) -> Self:
-        # Not by `to`, which a subclass may write by means of `cpu` and `cuda`.
+        # `to` is not called: a subclass may write it by means of `cpu` and `cuda`.
         return self._apply(lambda tensor: tensor.to(device=device))
 
     def share_memory(self) -> Self:

@@ -273,7 +273,8 @@ def _load_tensor(
 def copy_into(target: Tensor, value: Tensor) -> None:
     """Write the values of `value` into `target`, which keeps its dtype, device and sharding.
 
-    Not recorded for backward. Every process takes part where one of the two is global.
+    The copies are not recorded for backward. Every process takes part where one of the two is
+    global.
     """
     if isinstance(target, SparseTensor):
         target.copy_(value)

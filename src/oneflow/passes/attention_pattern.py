@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -260,7 +260,7 @@ class AttentionFinder:
         drop = None
         number = instruction.results[0]
         while True:
-            (user,) = _only(filter(_reads_weights(number), self._users[number]))
+            user = _only(filter(_reads_weights(number), self._users[number]))
             inner.append(user)
             if user.operation.primitive is matmul:
                 _require(_is_of_batches(user))
@@ -287,7 +287,7 @@ class AttentionFinder:
         ]
         if not backward:
             return None
-        (slope,) = _only(backward)
+        slope = _only(backward)
         before, gradient = self._weight_gradient(slope, mixture)
         after, query, key = self._score_gradients(slope, scores)
         values, value = self._value_gradient(mixture, gradient)
@@ -342,7 +342,7 @@ class AttentionFinder:
         scale, masks = 1.0, []
         number = slope.results[0]
         while not self._are_products(number):
-            (step,) = _only(self._users[number])
+            step = _only(self._users[number])
             primitive = step.operation.primitive
             if primitive in (keep_if, drop_if):
                 masks.append((step.operands[1], primitive))
@@ -384,8 +384,8 @@ class AttentionFinder:
         transposes = [user for user in self._users[weights] if _is_transpose(user)]
         if not transposes:
             return [], -1
-        (transposed,) = _only(transposes)
-        (product,) = _only(self._users[transposed.results[0]])
+        transposed = _only(transposes)
+        product = _only(self._users[transposed.results[0]])
         _require(product.operation.primitive is matmul)
         _require(product.operands == (transposed.results[0], gradient))
         return [transposed, product], product.results[0]
@@ -401,11 +401,12 @@ def _require(condition: bool) -> None:
         raise _OtherPatternError
 
 
-def _only(instructions: Any) -> list[Instruction]:
-    """The instructions found, which have to be one."""
-    instructions = list(instructions)
-    _require(len(instructions) == 1)
-    return instructions
+def _only(instructions: Iterable[Instruction]) -> Instruction:
+    """The one instruction; several, or none, are another pattern."""
+    first, *others = [*instructions] or [None]
+    if first is None or others:
+        raise _OtherPatternError
+    return first
 
 
 def _first_result(instruction: Instruction | None) -> int:

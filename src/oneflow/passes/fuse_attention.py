@@ -109,7 +109,8 @@ class _NoKernelError(Exception):
 def _call(attention: WrittenAttention, constants: ConstantValues) -> _AttentionCall | None:
     """The call for a place; None: its masks cannot be one."""
     masks = attention.scores.masks
-    # Beside another mask, what is hidden for good has no weight even where nothing else is seen.
+    # If there is another mask, a key that is hidden for good has no weight even where nothing else
+    # is seen.
     least = LOWEST if len(masks) == 1 else -math.inf
     hidden = [mask for mask in masks if not mask.is_added and mask.fill <= least]
     causal = next((mask for mask in hidden if _is_causal(attention.scores, mask, constants)), None)

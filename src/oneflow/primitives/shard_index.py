@@ -1,6 +1,6 @@
 """The position of a shard within the whole, for primitives whose values depend on it.
 
-A primitive with the trait `Positional` takes an attribute `shard`. Given one it returns that shard
+A primitive with the trait `Positional` takes an attribute `shard`. With one it returns that shard
 of what it returns without: its operands and the attributes that hold sizes are those of the shard.
 Random numbers are the same under any split, because they count elements of the whole.
 """

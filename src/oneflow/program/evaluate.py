@@ -30,7 +30,7 @@ def walk(
 ) -> tuple[list[Any], list[tuple[Operation, list[Any]]]]:
     """Run `program` without its checks.
 
-    Given tracers instead of arrays it traces, so this same walk is also what the compiler compiles.
+    With tracers instead of arrays it traces, so this same walk is also what the compiler compiles.
 
     Args:
         program: what to run.

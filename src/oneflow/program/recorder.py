@@ -64,7 +64,7 @@ class Rollback:
         self.undo: list[Callable[[], None]] = []
 
 
-# Held while a thread takes what another one has recorded, and by who changes what it takes.
+# This lock is held by a thread that takes what another one has recorded, or changes what it takes.
 _CHANGE_LOCK = threading.RLock()
 
 

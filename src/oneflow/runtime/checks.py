@@ -53,7 +53,7 @@ class ProgramChecks:
         self._rows, self.failed = results or (None, None)
         self._checked = checked
         self.undo: list[Undo] = []
-        # Asked of the type: a pipeline may have given an array up, which then answers nothing.
+        # The type is asked: a pipeline may have given an array up, which then answers nothing.
         self.outputs = [
             ref(array) for array in outputs if hasattr(type(array), "addressable_shards")
         ]

@@ -30,7 +30,7 @@ class LazySource(Protocol):
 
 
 class DeferredArray:
-    """Stands in values for what will give them their array.
+    """The placeholder of an array in values, which provides it later.
 
     Args:
         spec: of the values.
@@ -114,7 +114,7 @@ class OffloadedArray(DeferredArray):
 
 
 class LazyArray(DeferredArray):
-    """Stands in values for what will give them their array: reading files.
+    """The placeholder of an array that is read from files.
 
     Args:
         spec: of the values.

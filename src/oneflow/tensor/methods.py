@@ -65,9 +65,9 @@ def by_class(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _method_of_class(kind: type[Tensor], name: str) -> Callable[..., Any] | None:
-    """The method that a class has in place of the one of `Tensor`, if it has one."""
+    """The method of that name that a subclass of `Tensor` defines itself, if there is one."""
     classes = kind.__mro__[: kind.__mro__.index(Tensor)]
-    return next((vars(one)[name] for one in classes if name in vars(one)), None)
+    return next((vars(base)[name] for base in classes if name in vars(base)), None)
 
 
 def attach_defined(name: str, function: Callable[..., Any]) -> None:
@@ -80,13 +80,13 @@ def attach_defined(name: str, function: Callable[..., Any]) -> None:
 def attach_method(name: str, function: Callable[..., Any]) -> None:
     """Attach a function that is called as the method alone; its errors name the method."""
     overloads = get_overloads(function)
-    layers: list[Callable[..., Any]] = [*overloads]
-    layer: Callable[..., Any] | None = function
-    while layer is not None:
-        layers.append(layer)
-        layer = getattr(layer, "__wrapped__", None)
-    for one in layers:
-        one.__module__, one.__qualname__ = Tensor.__module__, f"Tensor.{name}"
+    named: list[Callable[..., Any]] = [*overloads]
+    wrapped: Callable[..., Any] | None = function
+    while wrapped is not None:
+        named.append(wrapped)
+        wrapped = getattr(wrapped, "__wrapped__", None)
+    for member in named:
+        member.__module__, member.__qualname__ = Tensor.__module__, f"Tensor.{name}"
     for form in overloads:  # Python finds them by these names
         overload(form)
     attach(name, function)
@@ -110,15 +110,15 @@ def write_result(target: Tensor, result: Tensor, name: str) -> Tensor:
     Raises:
         RuntimeError: its shape differs from the target's, or its dtype is of a higher category.
     """
-    have, want = result._value.spec, target._value.spec
-    if have is want:
+    result_spec, target_spec = result._value.spec, target._value.spec
+    if result_spec is target_spec:
         return write(target, unwrap(result))
-    if have.shape != want.shape:
+    if result_spec.shape != target_spec.shape:
         raise RuntimeError(
-            f"output with shape {list(want.shape)} doesn't match the broadcast shape "
-            f"{list(have.shape)} in `{name}`"
+            f"output with shape {list(target_spec.shape)} doesn't match the broadcast shape "
+            f"{list(result_spec.shape)} in `{name}`"
         )
-    return write(target, cast_value(result, want.dtype, name))
+    return write(target, cast_value(result, target_spec.dtype, name))
 
 
 def cast_value(result: Tensor, dtype: DType, name: str) -> Value:

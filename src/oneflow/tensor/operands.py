@@ -323,8 +323,8 @@ def _require_64_bits(operands: Iterable[Any]) -> None:
 def promote_factor(operand: Any, factor: Any, floating: bool = False) -> tuple[Any, Any]:
     """The operands of a product or quotient: `promote_operands`, but a 0-dim factor is not rounded.
 
-    Beside a tensor of half precision it has the precision that the result is computed in, as a
-    Python number does.
+    With a tensor of half precision it has the precision that the result is computed in, as a Python
+    number does.
     """
     if isinstance(operand, Tensor) and isinstance(factor, Tensor):
         spec, other_spec = operand._value.spec, factor._value.spec

@@ -258,7 +258,8 @@ def add_suffixes(
         force_newline: the first one begins a line.
     """
     text = tensor_str
-    # Counted as PyTorch counts, one more than the characters of the last line and the bracket.
+    # The length as PyTorch counts it: one more than the characters of the last line and the
+    # bracket.
     last_line = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if force_newline or last_line + len(suffix) + 2 > OPTIONS.linewidth:

@@ -12,7 +12,7 @@ from oneflow.runtime.checks import note_write
 from oneflow.tensor.host_memory import HostMemory
 from oneflow.tensor.view_chain import Chain
 
-# Held while what several threads may change is read, changed and put back.
+# This lock is held while state that several threads may change is read, changed and put back.
 MEMORY_LOCK = threading.RLock()
 
 

@@ -54,7 +54,7 @@ from oneflow.tensor.views import (
     write,
 )
 
-# Stands in `Tensor._grad` for zeros that nobody has looked at yet.
+# The placeholder, in `Tensor._grad`, of zeros that nobody has looked at yet.
 ZERO_GRAD: Any = object()
 
 

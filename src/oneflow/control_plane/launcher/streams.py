@@ -12,8 +12,8 @@ from typing import IO, BinaryIO
 _CHUNK = 65536
 # The time to wait for the rest of a line; then its beginning is shown, a question for instance.
 _SECONDS_FOR_A_LINE = 0.1
-# Held while a line is written. Python writes one in pieces if it does not buffer, and those of
-# several processes would be mixed.
+# This lock is held while a line is written. Python writes one in pieces if it does not buffer, and
+# those of several processes would be mixed.
 _LINE_LOCK = threading.Lock()
 # Bytes that are kept of the end of a process's output.
 _TAIL_BYTES = 16384

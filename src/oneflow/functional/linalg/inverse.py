@@ -30,9 +30,9 @@ def require_matrices(name: str, x: Tensor, square: bool = False) -> None:
 
     Raises:
         TypeError: `x` is not a tensor.
-        RuntimeError: fewer than 2 dimensions, integers, or `square` is asked for and not
-            given.
-        NotImplementedError: half precision.
+        RuntimeError: `x` has fewer than 2 dimensions, holds integers, or is not square although
+            `square` asks for it.
+        NotImplementedError: `x` is of half precision.
     """
     if not isinstance(x, Tensor):
         raise TypeError(f"{name}(): argument 'A' must be Tensor, not {type(x).__name__}")

@@ -88,7 +88,7 @@ def _slopes(values: Tensor, dim: int, spacing: Any, edge_order: int) -> Tensor:
         within = share * before + (1 - share) * after
     else:
         slopes = changes / spacing
-        # Not the mean of two slopes: what lies between may be infinite.
+        # This is not written as the mean of two slopes: the value between may be infinite.
         outer_difference = values.narrow(dim, 2, length - 2) - values.narrow(dim, 0, length - 2)
         within = outer_difference / (2 * spacing)
     first, last = slopes.narrow(dim, 0, 1), slopes.narrow(dim, length - 2, 1)

@@ -57,7 +57,8 @@ def _add_message(message: Any, name: str, number: int, kind: str) -> Any:
     )
 
 
-# Not in the pool of all programs: another package may have described the same messages.
+# The messages are not in the pool of all programs: another package may have described the same
+# messages.
 _POOL = descriptor_pool.DescriptorPool()
 _POOL.Add(_file())
 

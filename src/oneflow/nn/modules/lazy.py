@@ -137,7 +137,8 @@ class _LazyModule(LazyModuleMixin):
         bound = inspect.signature(self.cls_to_become).bind(1, *args, **kwargs).arguments
         self._size_name, *_ = bound
         self._arguments = {**self._defaults, **bound}
-        # Made once with some number of inputs, to see what it has and whether arguments are right.
+        # A layer is made once with some number of inputs, to see its parameters and whether
+        # arguments are right.
         example = self._make(self._groups())
         for name, parameter in example._parameters.items():
             lazy = None

@@ -141,7 +141,7 @@ class CyclicLR(_MomentumLR):
             self._momentum_name(optimizer)
         self.base_momentums = functions_of_groups(base_momentum, optimizer, "base_momentum")
         self.max_momentums = functions_of_groups(max_momentum, optimizer, "max_momentum")
-        # Not `super().__init__`: the rates to start from are the lower bounds.
+        # `super().__init__` is not called: the rates to start from are the lower bounds.
         self._attach(optimizer, last_step, verbose)
         self.base_lrs = lowest
         self.step()

@@ -58,7 +58,7 @@ class ReduceLROnPlateau(LRScheduler):
             raise ValueError(f"`mode` must be 'min' or 'max', got {mode!r}")
         if threshold_mode not in ("rel", "abs"):
             raise ValueError(f"`threshold_mode` must be 'rel' or 'abs', got {threshold_mode!r}")
-        # Not `super().__init__`: the first step needs a number.
+        # `super().__init__` is not called: the first step needs a number.
         self._attach(optimizer, last_step=-1, verbose=verbose)
         self.last_step = 0
         self.mode = mode

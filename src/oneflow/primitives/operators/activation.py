@@ -35,7 +35,7 @@ def _gelu_tanh(x):
 
 
 def _gelu_gradient(g, x):
-    # Not erf(x): that is what the forward pass computes, and XLA would keep it all that time.
+    # This is not erf(x), which the forward pass computes and XLA would keep all that time.
     below = 0.5 * (1 - lax.erf(x * -math.sqrt(0.5)))
     density = jnp.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
     return g * (below + x * density)

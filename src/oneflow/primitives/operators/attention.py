@@ -1,6 +1,6 @@
 """Scaled dot-product attention: ``softmax(scale * q @ k.T + mask) @ v`` in one primitive.
 
-Kept for the backward pass: the operands, the result and, per query, the logarithm of the sum of
+The backward pass needs the operands, the result and, per query, the logarithm of the sum of
 exponentials; the weights are computed again. If there are many, queries are taken block by block,
 so that the matrix of weights never exists as a whole.
 

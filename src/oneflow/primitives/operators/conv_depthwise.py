@@ -31,8 +31,9 @@ _MAX_RUN = 14
 def convolve(x, weight, windows: Windows, dtype: Any):
     """The convolution with kernels of one input channel each, as a sum over kernel offsets."""
     kind = sum_dtype(x.dtype)
-    # Many terms: they read an operand that lies in memory, and write a result that does. Else each
-    # would read it as it lay before, and all be computed in the order in which the result is read.
+    # Many terms: they read an operand that lies in memory, and write a result that does. Otherwise
+    # each would read it as it lay before, and all would be computed in the order in which the
+    # result is read.
     in_memory = materialize_array if math.prod(windows.kernel) > MAX_OFFSETS_AT_ONCE else _as_is
     shifted = windows.gather(in_memory(x), np.zeros((), x.dtype))
     by_offset = _channels_by_offset(weight.astype(kind))

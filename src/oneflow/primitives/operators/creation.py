@@ -73,7 +73,7 @@ range_float = primitive(
 def _linspace(start, end, *, steps: int, dtype: DType, shard: ShardIndex | None = None):
     index = global_index(0, (steps,), shard, jnp.int64)
     steps = steps if shard is None else shard.global_shape[0]
-    # Counted from both ends, so that both are hit exactly.
+    # Elements are counted from both ends, so that both are hit exactly.
     step = quotient(end - start, max(steps - 1, 1))
     numbers = jnp.where(
         index < max(steps // 2, 1), start + step * index, end - step * (steps - 1 - index)

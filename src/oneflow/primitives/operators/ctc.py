@@ -14,7 +14,7 @@ from oneflow.primitives.operators import kinks, loops
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.traits import Precision
 
-# Stands for the logarithm of 0: finite, so that differences of two of them are no NaN.
+# The number in place of the logarithm of 0: finite, so that differences of two of them are no NaN.
 _LOG_ZERO = -1e30
 
 

@@ -66,7 +66,7 @@ def _moments_in_two_passes(x, dims: tuple[int, ...]):
     total = keepdim_sum(x, dims)
     count = hidden(lax.broadcast(size_in(x.dtype, _count(x, dims)), total.shape))
     mean = lax.div(hidden(total), count)
-    # Not x - mean: that is what the backward pass computes, and XLA would keep it all that time.
+    # This is not x - mean, which the backward pass computes and XLA would keep all that time.
     return mean, lax.div(hidden(keepdim_sum(lax.square(lax.sub(mean, x)), dims)), count)
 
 

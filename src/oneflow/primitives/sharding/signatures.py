@@ -160,8 +160,8 @@ class SignatureSpace:
     def _gather_cost(self, group: OperandGroup, choices: Choices) -> float:
         """The cost of gathering results along axes where only conversions split operands.
 
-        Scattering a partial sum is half the price of summing it everywhere. But where the other
-        operands are whole (a residual connection), the other half follows, often more than once.
+        Scattering a partial sum is half the price of summing it everywhere. The other half follows,
+        often more than once, if the other operands are whole (a residual connection).
         """
         operation = self.operation
         operand_sbp = [operation.in_specs[position].sbp for position in group.inputs]
