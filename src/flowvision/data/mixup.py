@@ -259,7 +259,7 @@ class Mixup:
         shares = np.ones((len(x), 1, 1, 1), np.float32)
         masks = np.zeros((len(x), 1, *x.shape[-2:]), bool)
         for index in range(count):
-            # In a pair, the other image gets the same of this one.
+            # The other image of a pair gets the same part of this one.
             both = [index, len(x) - 1 - index] if self.mode == "pair" else [index]
             if lam[index] == 1.0:
                 continue

@@ -56,7 +56,7 @@ class Sequential(PlainNetBasicBlockClass):
 
 
 class MultiSumBlock(Sequential):
-    """The sum of what several blocks make of the same input; ``;`` stands between them.
+    """The sum of the results of several blocks for the same input; ``;`` stands between them.
 
     Args:
         inner_block_list: the blocks, at least one.

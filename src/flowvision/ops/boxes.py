@@ -115,7 +115,7 @@ def _center_distance(boxes: Tensor, scores: Tensor, idxs: Tensor) -> Tensor:
         )
     if not boxes.numel():
         return boxes
-    # In double precision: far from the origin, single precision would round the boxes.
+    # Double precision is needed: far from the origin, single precision would round the boxes.
     wide = boxes.double()
     finite = flow.where(flow.isfinite(wide), wide, 0.0)
     offsets = idxs.double() * (finite.max() - finite.min() + 1)

@@ -10,7 +10,7 @@ from oneflow.nn import functional as F
 
 
 class ExtraFPNBlock(nn.Module):
-    """The interface of what adds further levels at the end of a `FeaturePyramidNetwork`.
+    """The interface of modules that add further levels at the end of a `FeaturePyramidNetwork`.
 
     Example:
         >>> from flowvision.layers import ExtraFPNBlock, LastLevelMaxPool

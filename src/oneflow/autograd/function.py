@@ -201,8 +201,8 @@ class Function:
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """Compute the results' tangents from the context and the inputs', in forward mode.
 
-        To be written by the subclass, linear in the tangents and of differentiable operators;
-        without it forward mode asks `backward`.
+        The subclass writes it, linear in the tangents and of differentiable operators; without it
+        forward mode asks `backward`.
         """
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with "

@@ -1,4 +1,4 @@
-"""A count of changes to what users may change between the calls of a recorded step."""
+"""A count of changes to objects that users may change between the calls of a recorded step."""
 
 from __future__ import annotations
 

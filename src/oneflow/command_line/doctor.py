@@ -70,7 +70,7 @@ def _describe_devices(type: str) -> str:
 
 
 def _describe_extras() -> str:
-    """The extras that are installed, and what of the others is missing."""
+    """The extras that are installed, and the missing packages of the others."""
     if not _is_installed("oneflow-xla"):
         return "unknown, since the package is found by its path and not installed"
     rows = []

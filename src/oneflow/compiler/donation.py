@@ -16,8 +16,8 @@ from oneflow.program.ir import Program, replacements
 def assign_donated(program: Program, donated: Sequence[int]) -> tuple[tuple[int, ...], list[int]]:
     """The inputs of `donated` that some output can take over, and an order of the outputs.
 
-    JAX gives each output, in order, the first donated input of its shape and dtype that is left. In
-    the order returned that is the one meant for it.
+    JAX gives each output, in order, the first donated input of its shape and dtype that is left.
+    The order returned makes that the one meant for it.
     """
     slots = _slots(program)  # The slots that stay in it are free.
     slot_of = _replacement_slots(program, set(donated), slots)

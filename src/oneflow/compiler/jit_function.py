@@ -176,7 +176,7 @@ def _cache_hits() -> Iterator[list[str]]:
 
 
 class _ProgramFile:
-    """The file of a compiled program: a digest, then what JAX makes of it, compressed.
+    """The file of a compiled program: a digest, then JAX's serialized executable, compressed.
 
     Args:
         folder: where it lies.

@@ -168,7 +168,7 @@ def shardings(
     outputs: Sequence[TensorSpec | None],
     placement: Placement,
 ) -> tuple[list[NamedSharding], list[NamedSharding]]:
-    """The shardings of what a function made by `shard_mapped` takes and returns."""
+    """The shardings of the arguments and results of a function made by `shard_mapped`."""
     input_partitions = _partitions(inputs, PartitionSpec())
     output_partitions = _partitions(outputs, one_after_the_other(placement))
     mesh = placement.mesh

@@ -115,7 +115,7 @@ class SendWindows:
 
 
 class Receipts:
-    """The receipts of what one process has sent.
+    """The receipts of the messages that one process has sent.
 
     Args:
         connection: by which it sends.

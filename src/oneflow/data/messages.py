@@ -65,7 +65,7 @@ class Message:
 
     @contextlib.contextmanager
     def in_one_file(self) -> Iterator[None]:
-        """In the block, all who get the message share the memory of a large one."""
+        """All receivers of the message share the memory of a large one within the block."""
         if not self._is_large():
             yield
             return

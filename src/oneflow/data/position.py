@@ -41,7 +41,7 @@ class Position:
 
 
 class Numbers(Iterator):
-    """The numbers of an epoch's batches; says in a `Position` what they were drawn from."""
+    """The numbers of an epoch's batches; their source is noted in a `Position`."""
 
     def __init__(
         self, numbers: Iterator, generators: Sequence[Generator | None], position: Position

@@ -284,7 +284,7 @@ class _Worker:
 
 
 def _attempt(action: Callable[[], Any]) -> Any:
-    """The result of `action`, or what to tell the parent instead."""
+    """The result of `action`, or the message for the parent instead."""
     try:
         return action()
     except EndOfStream:

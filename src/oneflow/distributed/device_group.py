@@ -290,7 +290,7 @@ class ExchangedArray(DeferredArray):
 
 
 def operand_of(value: Value) -> Any:
-    """The array of a value, or what stands there if an exchange that is not over brings it."""
+    """The array of a value, or its placeholder if an exchange that is not over brings it."""
     recorder = value.recorder
     is_pending = isinstance(recorder, ExchangedArray) and not recorder.exchange.is_over
     return recorder if is_pending else read_array(value)

@@ -14,7 +14,7 @@ from oneflow.tensor.tensor import Tensor
 
 def random_unit(like: Tensor) -> Tensor:
     """Uniform numbers between 0 and 1, never one of them, with the form of `like`."""
-    # In the middle of each step, so that no quantile is infinite.
+    # The numbers lie in the middle of each step, so that no quantile is infinite.
     step = finfo(like.dtype).eps / 2
     return rand_like(like) * (1 - 2 * step) + step
 

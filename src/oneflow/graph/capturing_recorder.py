@@ -165,7 +165,7 @@ class OtherDeviceError(RuntimeError):
 
 
 class _OtherDeviceRecorder(EagerRecorder):
-    """A recorder of what `build` does on another device than the step.
+    """A recorder of the operations of `build` on another device than the step's.
 
     Nothing runs there while the step is recorded: values would be the same in every call.
     """

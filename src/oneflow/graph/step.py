@@ -125,7 +125,8 @@ class Step:
         self._device = captured.device
         values = [tensor._value for tensor in binding.variables]
         self._specs = list(map(_SPEC, values))
-        # Only values of little memory: they live until the next call, whoever replaces them.
+        # Values are kept only if they take little memory: they live until the next call, whoever
+        # replaces them.
         self._keeps_values = sum(spec.nbytes for spec in self._specs) <= _LITTLE
         # The variables' values when they last had the specs and needed the gradients of `build`.
         self._checked: list[Value] = []
@@ -256,7 +257,7 @@ class Step:
         return run
 
     def _failed_before(self, inputs: list[Any]) -> tuple[Any, ...]:
-        """The flag of failed checks, if what runs takes it; else those are waited for.
+        """The flag of failed checks, if the executable takes it; else the checks are waited for.
 
         Raises:
             Exception: a check has failed.

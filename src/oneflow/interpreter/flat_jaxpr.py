@@ -18,7 +18,7 @@ _HIGHER_ORDER = frozenset(("scan", "while", "cond", "reduce_window"))
 
 
 class FlatEquation(NamedTuple):
-    """An equation of JAX's with places for its values: what rules take.
+    """An equation of JAX's with places for its values: the argument of rules.
 
     Attributes:
         primitive: of JAX.

@@ -486,7 +486,7 @@ def _varying(arrays: Sequence[Any], axes: frozenset[str]) -> list[Any]:
 
 
 def _mesh_axes_of(array: Any) -> frozenset[str]:
-    """The names of the dimensions of a mesh along which what a device has of an array differs."""
+    """The names of the dimensions of a mesh along which the shards of an array differ."""
     kind = jax.typeof(array)
     # Releases of JAX before and after 0.10 say it in different places.
     return kind.mat.varying if hasattr(kind, "mat") else getattr(kind, "vma", frozenset())

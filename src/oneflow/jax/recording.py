@@ -126,7 +126,8 @@ class Recording:
         ]
 
     def split(self, unknown: range, outputs: int) -> tuple[Recording, Recording]:
-        """In two: what does not depend on the `unknown` arguments, and the rest.
+        """Split the program in two: the part that does not depend on the `unknown` arguments, and
+        the rest.
 
         The first returns, after its `outputs`, the residuals that the second one takes.
         """
@@ -203,7 +204,7 @@ def default_device() -> Device:
 
 
 def specs_of(arrays: Sequence[Any]) -> tuple[TensorSpec, ...]:
-    """The specs of tensors in place of arrays, or of what stands for arrays in a trace.
+    """The specs of tensors in place of arrays, or of tracers.
 
     Raises:
         TypeError: a size is a symbol, as `jax.export.symbolic_shape` makes them.

@@ -1,4 +1,4 @@
-"""The switches that choose what ``import torch`` means: `enable` and `disable`."""
+"""The switches that choose the meaning of ``import torch``: `enable` and `disable`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _exchange(modules: Mapping[str, str], before: dict[str, ModuleType | None]) 
 
 
 class _Switch:
-    """A change of what ``import torch`` means, taken back at the end of a ``with`` block."""
+    """A change of the meaning of ``import torch``, taken back at the end of a ``with`` block."""
 
     _enabled: bool
 

@@ -6,7 +6,7 @@ parts together. Conversions are linear: instead of ``box(a) + box(b)`` a program
 number of micro batches is. A conversion of nothing but a conversion goes from the first sharding to
 the last at once: gradients of ZeRO 1 are scattered, not brought to all devices and cut then.
 
-Only the order of the additions is another. Values keep their numbers: what was the last of the
+The order of the additions alone differs. Values keep their numbers: what was the last of the
 converted values is the sum before the conversion, so that each instruction stays in its phase.
 """
 
@@ -53,7 +53,7 @@ class _Merging:
         uses = Counter(n for i in program.instructions for n in i.operands)
         uses.update(program.outputs)
         self._readers = uses
-        # In the order of the new program, by the number of the first result.
+        # They are in the order of the new program, by the number of the first result.
         self._instructions: dict[int, Instruction] = {}
         # Values that are others.
         self._same: dict[int, int] = {}

@@ -256,7 +256,7 @@ class _AttentionBuilder(ProgramBuilder):
         return self.apply(logical_not, [number], {}, scope)[0] if is_hidden else number
 
     def _fill_like(self, mask: Mask, like: int, scope: str) -> int:
-        """The score of what a mask hides, in the dtype of another value."""
+        """The score of hidden keys, in the dtype of another value."""
         number, dtype = self.new[mask.hidden], self.specs[like].dtype
         if self.specs[number].dtype is dtype:
             return number

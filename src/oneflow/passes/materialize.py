@@ -1,7 +1,7 @@
 """Materialize: values that several instructions read are computed once.
 
 See `oneflow.primitives.operators.materialize`. XLA fuses a value into each of its readers, with all
-that it was computed from. Only for programs that are compiled as a whole, on the CPU.
+that it was computed from. The pass is for programs that are compiled as a whole, on the CPU.
 
 A small value is stored if it takes many steps to compute again. In a network whose layers normalize
 the sum of their input and output, each layer computes again what those before it have, so that the

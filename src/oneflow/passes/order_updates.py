@@ -3,8 +3,8 @@
 XLA writes a new parameter over the old one only if it can tell that all users of the old one come
 before. The gradient of a layer's input reads the weight, but the weight's own gradient does not
 depend on it, so that XLA would copy every weight at the start of a step. Here the two gradients are
-tied to each other. Only for programs that are compiled as a whole, on CPUs: for GPUs XLA updates
-weights in kernels of their own at the end, and for TPUs it is told to order updates itself
+tied to each other. The pass is for programs that are compiled as a whole, on CPUs: for GPUs XLA
+updates weights in kernels of their own at the end, and for TPUs it is told to order updates itself
 (`compiler/options.py`).
 """
 

@@ -258,7 +258,7 @@ class _SparseUpdateBuilder(ProgramBuilder):
 
 
 def _update_of_rows(operation: Operation) -> Primitive | None:
-    """The primitive that does to some rows what an optimizer's update does to all."""
+    """The primitive that applies an optimizer's update to some rows in place of all."""
     update = operation.primitive.traits.update
     return None if update is None else update.of_rows
 

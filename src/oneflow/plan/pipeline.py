@@ -1,4 +1,4 @@
-"""The plan of a pipeline: its stages, with what each computes, stores, sends and waits for.
+"""The plan of a pipeline: the work, memory, transfers and waiting time of each stage.
 
 The tasks are those that would run, in their order (`graph/schedule.py`). Each takes as long as the
 cost model says; a value that another stage reads arrives after the time that the link takes.
@@ -229,7 +229,7 @@ class _Planning:
         )
 
     def _memory(self, stage: Placement, temporary: int) -> Memory:
-        """The memory of a stage, with what lives only during the step."""
+        """The memory of a stage, including values that live only during the step."""
         program = self._pipeline.program
         specs = program.spec_table()
         arguments = sum(shard_bytes(spec) for spec in program.inputs if spec.device is stage)

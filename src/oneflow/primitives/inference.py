@@ -142,7 +142,7 @@ def _trace_general(
 @functools.lru_cache(maxsize=_MAX_PART_TRACES)
 @in_x64
 def trace_on_parts(operation: Any) -> Trace:
-    """The trace of an operation on what one device holds of global tensors.
+    """The trace of an operation on one device's shards of global tensors.
 
     A primitive whose values depend on the position takes the offsets of the part as further
     operands, see `oneflow.primitives.shard_index`.
@@ -172,7 +172,7 @@ def with_offsets(implementation: Callable) -> Callable:
 @functools.lru_cache(maxsize=_MAX_CHECKS)
 @in_x64
 def trace_check_on_parts(operation: Any) -> Trace:
-    """The value check of an operation on what one device holds, as traced by JAX."""
+    """The value check of an operation on one device's shards, as traced by JAX."""
     primitive, attributes = operation.primitive, operation.signature.attributes
     return TRACES.trace(primitive.name, primitive.check, abstract_parts(operation), attributes)
 

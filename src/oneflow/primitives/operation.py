@@ -129,7 +129,7 @@ class Operation:
 
     @property
     def shard_index_spec(self) -> TensorSpec:
-        """The spec of what the `ShardIndex` of a positional primitive is about."""
+        """The spec of the tensor to which the `ShardIndex` of a positional primitive refers."""
         positional = self.primitive.traits.positional
         operand = positional and positional.operand
         return self.in_specs[operand_positions(self)[operand][0]] if operand else self.out_specs[0]
@@ -177,7 +177,7 @@ def requested_sbp(operation: Operation, device: Any) -> NdSbp | None:
 
 
 def _scalar_dtype(primitive: Primitive, position: int, specs: list[TensorSpec]) -> DType:
-    """The dtype of a Python number at `position`: what the primitive declares, or the tensors'."""
+    """The dtype of a Python number at `position`: declared by the primitive, or the tensors'."""
     scalar = primitive.scalar
     if isinstance(scalar, Mapping):
         scalar = scalar.get(primitive.operands[position])

@@ -33,7 +33,7 @@ POLL_INTERVAL = 16
 
 
 class ProgramChecks:
-    """The checks of one run of a program, and what the host has done for it.
+    """The checks of one run of a program, and the changes that the host has made for it.
 
     Attributes:
         failed: the flag behind it; None if it gave none.
@@ -75,7 +75,7 @@ class ProgramChecks:
         if self._rows is None:
             return None
         self._rows = local_rows(self._rows, len(self._checked))
-        # As Python's numbers, which are read much faster than NumPy's.
+        # Numbers of Python are read much faster than NumPy's.
         rows = self._rows.tolist()
         for (bad, value), (operation, line) in zip(rows, self._checked, strict=True):
             if bad:

@@ -76,7 +76,7 @@ class EagerRecorder(Recorder):
         self.recorded_by, self.program_run, self.running = checks.thread_checks(), None, 0
 
     def read_input(self, value: Value) -> Any:
-        """The array of a value; what is on the host stays there if the program may be small.
+        """The array of a value; arrays on the host stay there if the program may be small.
 
         While planning it stays there, too, since nothing is put on a device.
         """

@@ -62,13 +62,13 @@ class PartArrays:
 
 
 def part_shape(spec: TensorSpec) -> tuple[int, ...]:
-    """The shape of what a device holds of a global tensor, padding included."""
+    """The shape of a device's shard of a global tensor, padding included."""
     placement: Any = spec.device
     return shard_shape(spec.shape, placement.hierarchy, spec.sbp or ())
 
 
 def local_elements(spec: TensorSpec) -> int:
-    """The number of elements of a tensor, or of what a device holds of a global one."""
+    """The number of elements of a tensor, or of a device's shard of a global one."""
     return spec.numel if spec.sbp is None else math.prod(part_shape(spec))
 
 

@@ -81,7 +81,7 @@ class HostMemory:
         return self.array.nbytes >= _LARGE
 
     def new_value(self, spec: Any) -> Value:
-        """A value of what is there now."""
+        """A value of the present content."""
         self._value = copy_to_device(self.array, spec)
         return self._value
 

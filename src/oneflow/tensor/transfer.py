@@ -258,7 +258,7 @@ def import_array(data: Any, dtype: DType | None = None, device: Any = CPU) -> Te
 
 
 def wrap_result(array: np.ndarray, device: Any) -> Tensor:
-    """A new tensor of what NumPy has computed from values that were read.
+    """A new tensor of an array that NumPy has computed from values that were read.
 
     A small one on the CPU stays in the host's memory until a program needs it on the device.
 

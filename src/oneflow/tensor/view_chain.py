@@ -31,7 +31,7 @@ _NUMBERS = frozenset({int})
 
 
 class ViewChain(tuple[ViewCall, ...]):
-    """The views that lead from a root to a tensor, and what else is known of that tensor.
+    """The views that lead from a root to a tensor, and further facts about that tensor.
 
     Tensors seen the same way share one. It is compared by identity, so that tables have it as key.
 

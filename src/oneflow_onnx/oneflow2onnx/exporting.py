@@ -105,7 +105,7 @@ def _written(
     names: list[str],
     options: ExportOptions,
 ) -> ir.Model:
-    """The ONNX model of what captures agree on."""
+    """The ONNX model of the graph on which captures agree."""
     trace = merged_trace(steps, exported.prefix)
     inputs, parameters = input_names(trace, exported, names)
     emission = _emission(trace, inputs, parameters, options)

@@ -222,7 +222,7 @@ def _branch(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> li
 
 
 def _linear_solve(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
-    """The solution of linear equations; what stands beside it serves derivatives."""
+    """The solution of linear equations; the other jaxprs serve derivatives."""
     counts = equations[0].params["const_lengths"]
     first = counts.matvec + counts.vecmat
     operands, right = sources[first : first + counts.solve], sources[sum(counts) :]

@@ -51,7 +51,7 @@ def reshape(b: GraphBuilder, x: Ref, shape: Sequence[Dim]) -> Ref:
 
 
 def _reshape_target(b: GraphBuilder, x: Ref, shape: Shape) -> Ref:
-    """The second input of `Reshape`: 0 copies a size, and -1 is what remains."""
+    """The second input of `Reshape`: 0 copies a size, and -1 is the remaining one."""
     target: list[Dim] = list(shape)
     if 0 not in shape:
         for place, dim in enumerate(shape):

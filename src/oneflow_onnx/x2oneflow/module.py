@@ -19,7 +19,7 @@ from oneflow_onnx.x2oneflow.values import Value, as_result
 
 
 class ImportedModule(nn.Module):
-    """A module that computes what an ONNX model computes.
+    """A module that computes the results of an ONNX model.
 
     Initializers are parameters and buffers under their own names, dots separating modules, so that
     the module trains, saves and loads its state, moves between devices, is distributed with

@@ -1,4 +1,4 @@
-"""The types of what a subgraph makes, for loops that never run it."""
+"""The types of a subgraph's results, for loops that never run it."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from oneflow.data.vision.pillow import Image
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 
-# To how many bytes one byte may be decompressed.
+# The number of bytes to which one byte may be decompressed.
 _MAX_COMPRESSED = 1032
 _ELEMENT_TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 

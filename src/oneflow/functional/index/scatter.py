@@ -415,7 +415,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any, inplace: bool
 
 
 def _filled(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The mask of what `index_fill` replaces."""
+    """The mask of the elements that `index_fill` replaces."""
     none = wrap(filled_value(False, input._value.spec.shape, bool_, input.device))
     return index_fill(none, dim, index, True)
 

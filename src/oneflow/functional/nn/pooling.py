@@ -34,7 +34,7 @@ def window_attributes(
     dilation: IntOrInts,
     ceil_mode: bool,
 ) -> dict[str, Any]:
-    """The attributes of window primitives from what users give; the windows fit the input exactly.
+    """The attributes of window primitives from users' arguments; the windows fit the input exactly.
 
     Raises:
         RuntimeError: numbers that make no sense together.

@@ -21,7 +21,7 @@ from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import join, unwrap
 from oneflow.tuning.host_memory import OBJECT_SIZE, require_host_memory
 
-# As many results of one instruction are traced and run quickly.
+# This number of results of one instruction is traced and run quickly.
 _GROUP = 128
 # PyTorch names the number of parts and the positions of splits apart.
 _SPLITS = {"sections": "indices_or_sections", "indices": "indices_or_sections"}

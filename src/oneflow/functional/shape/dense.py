@@ -21,7 +21,7 @@ def flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """The parts of `flat` in the shapes of `tensors`: what `flatten_dense_tensors` was given.
+    """The parts of `flat` in the shapes of `tensors`; the inverse of `flatten_dense_tensors`.
 
     Raises:
         RuntimeError: the number of elements is another one.

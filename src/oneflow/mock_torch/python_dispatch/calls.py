@@ -202,7 +202,7 @@ def _with_history(overload: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def _copy_for_backward(overload: Any, args: tuple[Any, ...]) -> Tensor | None:
-    """A copy of what an operator is about to write to, if its backward pass needs that."""
+    """A copy of the tensor that an operator is about to write to, if its backward pass needs it."""
     if not overload.writes or not needs_self(overload, args):
         return None
     return _dispatch(overload.overloadpacket.other("clone").overload("default"), args[:1], {})

@@ -50,7 +50,7 @@ def _product(
     needed: set[int],
     sizes: Mapping[int, int],
 ) -> tuple[Tensor, Labels]:
-    """The product of two operands, summed over what nobody needs, and its labels."""
+    """The product of two operands, summed over the labels that nobody needs, and its labels."""
     left, left_labels = _summed(left, left_labels, {*needed, *right_labels})
     right, right_labels = _summed(right, right_labels, {*needed, *left_labels})
     both = [label for label in left_labels if label in right_labels]

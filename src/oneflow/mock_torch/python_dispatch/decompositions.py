@@ -135,7 +135,7 @@ DECOMPOSITIONS["__rmatmul__"] = lambda self, other: _matmul(other, self)
 
 
 def _folded(x: Tensor, shape: Sequence[int]) -> Tensor:
-    """A view of another shape; of what cannot be seen so a copy."""
+    """A view of another shape, or a copy if no strides describe one."""
     sizes = _sizes(x, shape)
     if x.is_contiguous():
         return operator("view", x, sizes)

@@ -15,7 +15,7 @@ Derivative = Callable[[SavedCall, Any], Any]
 
 
 def _scaled(grad: Tensor, factor: Any) -> Tensor:
-    """The gradient of what was multiplied by a number."""
+    """The gradient of a tensor that was multiplied by a number."""
     number = factor.conjugate() if isinstance(factor, complex) else factor
     return grad if number == 1 else operator("mul", grad, number, overload="Scalar")
 
@@ -142,7 +142,7 @@ def _of_gather(s: SavedCall, grad: Tensor) -> Tensor:
 
 
 def _of_values(s: SavedCall, grads: Any) -> Tensor:
-    """The gradient of what a function took elements from, at places that are its second result."""
+    """The gradient of a tensor for a function whose second result says which elements it took."""
     grad, places, shape = grads[0], s.result(1), s.spec("self").shape
     if places.ndim < len(shape) or getattr(s, "keepdim", None) is False:
         grad, places = grad.unsqueeze(s.dim), places.unsqueeze(s.dim)

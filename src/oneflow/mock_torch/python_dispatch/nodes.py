@@ -282,7 +282,7 @@ def _class_name(name: str) -> str:
 
 
 def _gradients(call: SavedCall, grads: list[Tensor | None]) -> dict[int, Tensor | None]:
-    """The gradients of the tensors among an operator's arguments, by the identity of what is kept.
+    """The gradients of an operator's arguments, by the identity of the saved tensors.
 
     Raises:
         NotImplementedError: the results are random, and no derivative is written.
@@ -323,7 +323,7 @@ def _is_differentiable(spec: TensorSpec) -> bool:
 
 
 def _fitting(grad: Tensor | None, spec: TensorSpec) -> Value | None:
-    """The value of a gradient with the shape and dtype of what it belongs to."""
+    """The value of a gradient with the shape and dtype of the tensor that it belongs to."""
     if grad is None:
         return None
     if grad.shape != spec.shape:

@@ -303,7 +303,7 @@ def _written(func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _sum(func: Any, args: Any, kwargs: Any) -> Any:
-    """A sum that a backward pass calls, over what was broadcast."""
+    """A sum that a backward pass calls, over dimensions that were broadcast."""
     x, dim, keepdim = [*args, None, False][:3]
     result = masked_functions.sum(x._masked_data, dim, keepdim=keepdim, mask=x._masked_mask)
     return MaskedTensor(result, _mask_over(x._masked_mask, dim, keepdim))
@@ -331,7 +331,7 @@ _OTHERS: dict[str, Callable[..., Any]] = {
 
 
 def _mask_over(mask: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    """The mask of what a reduction gives: True where it had an element."""
+    """The mask of the result of a reduction: True where it had an element."""
     dims = masked_functions.dims_of(mask, dim)
     return mask.any(dims, keepdim=keepdim) if dims else mask
 

@@ -176,7 +176,7 @@ class _DifferentiableCall:
         self._single = True
 
     def leaves_of_result(self, result: Any) -> tuple:
-        """The tensors of what the kernel returned, and what else there is among them."""
+        """The tensors among the results of the kernel, and its other results."""
         self._single = not isinstance(result, tuple)
         self._outputs = (result,) if self._single else result
         return tuple(_leaves(self._outputs))

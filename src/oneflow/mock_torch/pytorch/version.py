@@ -6,7 +6,7 @@ hip = None
 rocm = None
 xpu = None
 debug = False
-# As of a PyTorch that was built outside of its repository.
+# The values of a PyTorch that was built outside of its repository.
 git_version = "Unknown"
 
 __all__ = ["__version__", "cuda", "debug", "git_version", "hip", "rocm", "xpu"]

@@ -1,4 +1,4 @@
-"""The rows of one process by their keys, with what an optimizer keeps of them."""
+"""The rows of one process by their keys, with the optimizer's states for them."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from oneflow.base.x64 import without_x64
 _HALF = (jnp.bfloat16, jnp.float16)
 # A score as low as this has no weight beside any other.
 LOWEST = -1e30
-# In place of a logarithm, lets all weights be zeros.
+# The number that, in place of a logarithm, makes all weights zero.
 _MASKED_LSE = 1e30
 # Blocks of keys up to which one kernel computes all gradients on a TPU.
 _MAX_FUSED = 4
@@ -157,7 +157,7 @@ class AttentionKernel(ABC):
 
     @abstractmethod
     def lse_shape(self, sizes: AttentionSizes) -> tuple[int, ...]:
-        """The shape of what the kernel keeps for each query."""
+        """The shape of the number that the kernel saves for each query."""
 
 
 class CudnnKernel(AttentionKernel):

@@ -229,7 +229,8 @@ def _prefer_products(channels: int, out: int, windows: Windows, rows: int) -> bo
     """Return whether a product per kernel offset beats XLA's convolution.
 
     XLA copies its input once per offset, which takes many channels to be worth it, more still if
-    the copy is strided. To interleave the products takes as long as those of some hundred rows.
+    the copy is strided. Interleaving the products takes as long as computing those of some hundred
+    rows.
     """
     least = 128 if max(windows.stride) == 1 else 256
     is_small = math.prod(windows.kernel) <= MAX_KERNEL_SIZE

@@ -125,7 +125,7 @@ cast.gradient(x=lambda g, x_spec: cast(g, dtype=x_spec.dtype))
 
 
 def wide_value(x):
-    """As `lax_functions.wide`, of a value."""
+    """The same as `lax_functions.wide`, for a value."""
     return cast(x, dtype=float32) if x.spec.dtype in HALF_DTYPES else x
 
 

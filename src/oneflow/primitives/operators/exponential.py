@@ -39,7 +39,7 @@ def _two_to(exponent: Any) -> Any:
 @_real_only(jnp.exp2)
 def exp2(x):
     """``2 ** x``, exact where `x` is whole."""
-    # In two factors, since 2 ** whole may be no normal number though the result is one.
+    # There are two factors, since 2 ** whole may be no normal number though the result is one.
     limit = 1.5 * jnp.finfo(x.dtype).maxexp
     bounded = jnp.clip(x, -limit, limit)
     int_dtype = jnp.round(bounded)

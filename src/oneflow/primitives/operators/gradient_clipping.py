@@ -31,7 +31,7 @@ def _total_norm(*arrays: Any, order: float) -> Any:
         pick = jnp.max if order > 0 else jnp.min
         return pick(jnp.stack([pick(array) for array in flat if array.size]))
     if order == 0:
-        # As PyTorch counts: how many arrays are not zero everywhere.
+        # The count of PyTorch: how many arrays are not zero everywhere.
         return sum(jnp.any(array != 0).astype(array.dtype) for array in flat)
     if order == 2:
         return jnp.sqrt(sum(jnp.sum(array * array) for array in flat))

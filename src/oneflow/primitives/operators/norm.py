@@ -79,7 +79,7 @@ def _moments_of_sums(x, *, dims: tuple[int, ...], grouped: bool = False):
 
 
 def _parts_of_batch(spec: TensorSpec, dims: tuple[int, ...]) -> int:
-    """The number of equal parts of a batch that devices have; 0: what they have is no such part.
+    """The number of equal parts of a batch on devices; 0 if the shards are no such parts.
 
     Args:
         spec: of activations.
@@ -272,7 +272,7 @@ def _shape(weight) -> tuple[int, ...]:
 def _normalize_gradient_of_sums(
     dy, x, mean, variance, weight, eps, *, dims: tuple[int, ...], grouped: bool = False
 ):
-    """As `_normalize_gradient`, which explains it."""
+    """The same as `_normalize_gradient`, which explains it."""
     center, variance = attach_moments(x, mean, variance, dims=dims)
     g, rstd = wide_value(dy), rsqrt(add(variance, eps))
     h = mul(sub(wide_value(x), center), rstd)

@@ -274,7 +274,7 @@ def _max_pool_gradient_on_cpu(y, x, out, *, dims, kernel, stride, padding, dilat
         return _max_pool_gradient(y, x, out, **windows._asdict())
     # A copy of x is padded: XLA would keep the forward pass's padded x all that time.
     parts = windows.gather(materialize_array(x), _lowest(x.dtype))
-    # As wide as the elements compared, or XLA's loop is not vectorised.
+    # The integers are as wide as the elements compared, or XLA's loop is not vectorised.
     int_dtype = jnp.int32 if x.dtype.itemsize <= 4 else jnp.int64
     number = {offset: int_dtype(index) for index, offset in enumerate(parts)}
     # The first maximum gets the gradient. It is found again: `out` may be that of an `x` which XLA

@@ -85,7 +85,7 @@ def _initial_total(combine: Callable, element: jax.Array, dtype: Any) -> jax.Arr
 
 @in_x64
 def _running_on_cpu(x: jax.Array, *, combine: Callable, axis: int, reverse: bool) -> jax.Array:
-    """As `_running`."""
+    """The same as `_running`."""
     if not can_scan(x, axis):
         return _running(x, combine=combine, axis=axis, reverse=reverse)
 
@@ -122,7 +122,7 @@ def _positions(x: jax.Array, *, compare: Callable, axis: int) -> jax.Array:
 
 @in_x64
 def _positions_on_cpu(x: jax.Array, *, compare: Callable, axis: int) -> jax.Array:
-    """As `_positions`."""
+    """The same as `_positions`."""
     if not can_scan(x, axis):
         return _positions(x, compare=compare, axis=axis)
 

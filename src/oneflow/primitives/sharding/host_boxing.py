@@ -107,7 +107,7 @@ class _Edge:
         return slice(after.start - before.start, after.stop - before.start)
 
     def _share(self, x: np.ndarray, coordinate: Sizes, after: Any) -> np.ndarray:
-        """The part of what all devices have that one of them keeps."""
+        """The part of all devices' data that one of them keeps."""
         if isinstance(after, Split):
             return self._cut(x, coordinate)[coordinate[self._axis]]
         return x if coordinate[self._axis] == 0 else np.full(x.shape, sum_identity(x.dtype))

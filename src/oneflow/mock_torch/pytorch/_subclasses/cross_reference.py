@@ -13,7 +13,7 @@ from oneflow.tensor.tensor import Tensor
 
 
 class MetadataMismatchError(RuntimeError):
-    """The error of an operator whose result is not what it is without data."""
+    """The error of an operator whose result differs from the one without data."""
 
 
 class CrossRefFakeMode(TorchDispatchMode):

@@ -26,7 +26,7 @@ _MODULE_STATE = ("_parameters", "_buffers", "_modules", "_non_persistent_buffers
 
 @dataclass(frozen=True)
 class ExportGraphSignature:
-    """The names of what a program reads besides its arguments, and of the tensors in those.
+    """The names of the tensors that a program reads besides its arguments, and of those in these.
 
     Attributes:
         parameters: those of parameters, as in the module's state dict.

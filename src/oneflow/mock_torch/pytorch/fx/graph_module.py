@@ -21,7 +21,7 @@ _numbers = count()
 
 
 class _CodeOnlyModule(nn.Module):
-    """A module that is read from its code, with what its members were."""
+    """A module that is read from its code, with the members that it had."""
 
     def __init__(self, members: Mapping[str, Any]) -> None:
         super().__init__()

@@ -37,7 +37,7 @@ def wrap(fn_or_name: Any) -> Any:
 
 
 class _Patcher:
-    """A context manager that puts back what was replaced by it."""
+    """A context manager that puts back the functions that it has replaced."""
 
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []

@@ -42,7 +42,7 @@ class TensorType:
 
 
 class _DynType:
-    """The type of what is not known."""
+    """The type of an unknown value."""
 
     def __init__(self) -> None:
         self.__name__ = "_DynType"

@@ -16,7 +16,7 @@ _ARCHIVE_REASON = (
 
 
 class TracerWarning(Warning):
-    """The category of warnings about what a trace takes for constant; none is given."""
+    """The category of warnings about values that a trace takes for constant; none is given."""
 
     @staticmethod
     def ignore_lib_warnings() -> None:

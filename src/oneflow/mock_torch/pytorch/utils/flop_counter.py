@@ -19,7 +19,7 @@ _GLOBAL = "Global"
 
 
 class FlopCounterMode:
-    """A context that counts what products and convolutions compute inside, by module.
+    """A context that counts the operations of products and convolutions inside, by module.
 
     Operations of backward passes count for ``"Global"`` alone. Operators run one by one meanwhile.
 

@@ -42,7 +42,7 @@ class _Factory:
 
 
 class _QuantizationModule(ABC, flow.nn.Module):
-    """The base of modules that say how to quantize what passes."""
+    """The base of modules that say how to quantize the tensors that pass."""
 
     # Buffers that get the shapes of saved ones.
     _resized: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class _QuantizationModule(ABC, flow.nn.Module):
 
 
 class ObserverBase(_QuantizationModule):
-    """The base of modules that watch what passes, and say how to quantize it.
+    """The base of modules that watch the tensors that pass, and say how to quantize them.
 
     Args:
         dtype: the quantized type.

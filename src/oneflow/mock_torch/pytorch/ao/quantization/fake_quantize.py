@@ -21,7 +21,7 @@ from oneflow.mock_torch.pytorch.ao.quantization.schemes import (
 
 
 class FakeQuantize(FakeQuantizeBase):
-    """A module that watches what passes, and rounds it as its quantized type would.
+    """A module that watches the tensors that pass, and rounds them as the quantized type would.
 
     Gradients pass where nothing is cut off.
 

@@ -54,7 +54,7 @@ def _checked(options: StateDictOptions | None, submodules: Any = None) -> StateD
 
 
 def _name(model: Module, name: str) -> str:
-    """The name of a tensor without the steps into what `DistributedDataParallel` wraps."""
+    """The name of a tensor without the prefixes of `DistributedDataParallel`."""
     steps = []
     module: Module | None = model
     for step in name.split("."):

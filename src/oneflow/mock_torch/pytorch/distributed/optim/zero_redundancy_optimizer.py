@@ -144,7 +144,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     def _exchange(self) -> None:
         """Send the parameters of this process, and take over those of the others.
 
-        Also those that require no gradient any longer: they have been updated if they have one.
+        Parameters that require no gradient any longer are sent, too: they have been updated if they
+            have one.
         """
         for rank, shard in enumerate(self._shards):
             by_dtype: dict[Any, list[Tensor]] = {}

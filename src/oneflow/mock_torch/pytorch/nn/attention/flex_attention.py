@@ -260,7 +260,7 @@ def flex_attention(
             operand.repeat_interleave(heads // operand.shape[1], 1) for operand in (key, value)
         )
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    # In single precision, as PyTorch's kernels, unless they come in double.
+    # Scores are computed in single precision, as in PyTorch's kernels, unless they come in double.
     scores = (query @ key.mT).to(flow.promote_types(query.dtype, flow.float32)) * factor
     places = _places(tuple(scores.shape), query.device)
     if score_mod is not None:

@@ -39,7 +39,7 @@ def ordered_unique(elements: Iterable[Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """The statement that is measured, and what texts call it.
+    """The statement that is measured, and its names in texts.
 
     Attributes:
         stmt: the statement.

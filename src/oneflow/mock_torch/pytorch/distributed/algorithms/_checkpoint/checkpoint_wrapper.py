@@ -84,7 +84,7 @@ class CheckpointWrapper(ActivationWrapper):
 
 
 class OffloadWrapper(ActivationWrapper):
-    """A module that keeps what its backward pass needs in the host's memory."""
+    """A module that keeps the tensors for its backward pass in the host's memory."""
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Run the module within."""

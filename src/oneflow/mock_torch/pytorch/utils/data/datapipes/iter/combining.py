@@ -94,7 +94,7 @@ class ZipperIterDataPipe(IterDataPipe):
 
 
 class _Shared(IterDataPipe, ABC):
-    """A source of several pipes: it is read once, and what one of them is ahead is kept."""
+    """A source of several pipes: it is read once, and the items that one pipe is ahead are kept."""
 
     def __init__(self, datapipe: Any, num_instances: int, buffer_size: int) -> None:
         self.main_datapipe, self.num_instances = datapipe, num_instances
