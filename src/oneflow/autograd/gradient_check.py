@@ -54,21 +54,23 @@ def _numerical(
     before = point.data
     base = before.numpy()
     slopes = np.zeros(base.shape, np.result_type(base.dtype, np.float64))
+
+    def value_at(index: tuple[int, ...], step: complex) -> float:
+        moved = base.copy()
+        moved[index] += step
+        # The function may see the input elsewhere too: in a closure, or as its own hook's.
+        point.data = import_array(moved, None, point.device)
+        try:
+            outputs = _tuple(func(*inputs), "outputs of the function", "gradcheck")
+            # The outputs are read here, as one may be the input itself.
+            return _weighted(outputs, weights)
+        finally:
+            point.data = before
+
     for index in np.ndindex(base.shape):
         for unit in (1, 1j) if point.is_complex() else (1,):
-            ends = []
-            for step in (eps, -eps):
-                moved = base.copy()
-                moved[index] += step * unit
-                # The function may see the input elsewhere too: in a closure, or as its own hook's.
-                point.data = import_array(moved, None, point.device)
-                try:
-                    outputs = _tuple(func(*inputs), "outputs of the function", "gradcheck")
-                    # Read here, as an output may be the input itself.
-                    ends.append(_weighted(outputs, weights))
-                finally:
-                    point.data = before
-            slopes[index] += (ends[0] - ends[1]) / (2 * eps) * unit
+            difference = value_at(index, eps * unit) - value_at(index, -eps * unit)
+            slopes[index] += difference / (2 * eps) * unit
     return slopes
 
 

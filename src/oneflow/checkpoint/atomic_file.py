@@ -105,15 +105,19 @@ def lock_if_stale(path: Path) -> Iterator[bool]:
         yield stale
 
 
+def remove_if_stale(path: Path) -> None:
+    """Remove a file of which no process holds the lock."""
+    with lock_if_stale(path) as stale:
+        if stale:
+            path.unlink(missing_ok=True)
+
+
 def _remove_stale(target: Path) -> None:
     """Remove the temporary files of `target` that killed processes have left."""
     name = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{12}}\.partial")
     with contextlib.suppress(OSError):
-        paths = [path for path in target.parent.iterdir() if name.fullmatch(path.name)]
-        for path in paths:
-            with lock_if_stale(path) as stale:
-                if stale:
-                    path.unlink()
+        for path in [path for path in target.parent.iterdir() if name.fullmatch(path.name)]:
+            remove_if_stale(path)
 
 
 def flush_folder(folder: Path) -> None:

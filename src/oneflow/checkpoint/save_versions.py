@@ -17,7 +17,12 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from oneflow.checkpoint.atomic_file import flush_folder, lock_if_stale, lock_new_file
+from oneflow.checkpoint.atomic_file import (
+    flush_folder,
+    lock_if_stale,
+    lock_new_file,
+    remove_if_stale,
+)
 
 
 @contextlib.contextmanager
@@ -35,7 +40,7 @@ def make_folder(folder: Path) -> Iterator[None]:
 
 
 def remove_old_versions(root: Path, pattern: str, named: Callable[[], str | None]) -> None:
-    """Remove the folders of earlier saves, and what killed saves left.
+    """Remove the folders of earlier saves, and the files that killed saves left.
 
     Args:
         root: the folder around them.
@@ -47,9 +52,7 @@ def remove_old_versions(root: Path, pattern: str, named: Callable[[], str | None
         for folder in list(root.glob(pattern)):
             _remove_unless_named(folder, named)
         for path in list(root.glob(f".{pattern}.lock")):
-            with lock_if_stale(path) as stale:
-                if stale:
-                    path.unlink(missing_ok=True)
+            remove_if_stale(path)
 
 
 def _remove_unless_named(folder: Path, named: Callable[[], str | None]) -> None:

@@ -141,16 +141,24 @@ class OptimizerStep:
             states = optimizer.states_of_group(group)
             self._counts.add(group, states)
             for parameter, state in zip(updated_params, states, strict=True):
-                counts = optimizer.counts_of(state)
-                for key, tensor in list(state.items()):
-                    if isinstance(tensor, Tensor) and key not in counts:
-                        name = f"{prefix}.{names.get(id(parameter), 'parameter')}.{key}"
-                        variables.add(name, "state", tensor, state, key)
-                        updated.append(tensor)
-                        self._owners.append(state)
-                        self._keys.append(key)
-                        self._tensors.append(tensor)
+                name = f"{prefix}.{names.get(id(parameter), 'parameter')}"
+                updated += self._add_state(variables, name, state)
         return updated
+
+    def _add_state(self, variables: GraphVariables, name: str, state: dict) -> list[Tensor]:
+        """Make variables of the tensors in a parameter's state, except counts; returns them."""
+        counts = self._optimizer.counts_of(state)
+        tensors = {
+            key: value
+            for key, value in state.items()
+            if isinstance(value, Tensor) and key not in counts
+        }
+        for key, tensor in tensors.items():
+            variables.add(f"{name}.{key}", "state", tensor, state, key)
+            self._owners.append(state)
+            self._keys.append(key)
+            self._tensors.append(tensor)
+        return list(tensors.values())
 
     def slots(self) -> set[int]:
         """The indices of the run-time numbers that `update_numbers` writes."""

@@ -126,10 +126,9 @@ class Recording:
         ]
 
     def split(self, unknown: range, outputs: int) -> tuple[Recording, Recording]:
-        """Split the program in two: the part that does not depend on the `unknown` arguments, and
-        the rest.
+        """Split the program: steps that do not depend on the `unknown` arguments, and the others.
 
-        The first returns, after its `outputs`, the residuals that the second one takes.
+        The first part returns, after its `outputs`, the residuals that the second one takes.
         """
         parts = split_at_inputs(self.program, unknown, outputs)
         return replace(self, program=parts.independent), replace(self, program=parts.dependent)

@@ -43,11 +43,15 @@ def enable_properties() -> None:
 
 
 def _enable_all() -> None:
-    for name, member in list(vars(Tensor).items()):
-        if isinstance(member, property) and not name.startswith("__"):
-            for function, access in ((member.fget, "__get__"), (member.fset, "__set__")):
-                if isinstance(function, FunctionType) and function not in DISPATCH_FUNCTIONS:
-                    _add_dispatch(function, member, access)
+    properties = [
+        member
+        for name, member in vars(Tensor).items()
+        if isinstance(member, property) and not name.startswith("__")
+    ]
+    for member in properties:
+        for function, access in ((member.fget, "__get__"), (member.fset, "__set__")):
+            if isinstance(function, FunctionType) and function not in DISPATCH_FUNCTIONS:
+                _add_dispatch(function, member, access)
 
 
 def disable_properties() -> None:

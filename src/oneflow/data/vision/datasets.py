@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -137,17 +138,14 @@ def make_dataset(
         raise ValueError("give either `extensions` or `is_valid_file`")
     if class_to_idx is None:
         class_to_idx = find_classes(directory)[1]
+    if is_valid_file is None:
+        is_valid_file = partial(has_file_allowed_extension, extensions=extensions or ())
     samples: list[tuple[str, int]] = []
     for name, target in sorted(class_to_idx.items()):
         before = len(samples)
         for folder, _, files in sorted(os.walk(Path(directory) / name, followlinks=True)):
-            for path in (os.path.join(folder, file) for file in sorted(files)):
-                if is_valid_file is not None:
-                    valid = is_valid_file(path)
-                else:
-                    valid = has_file_allowed_extension(path, extensions or ())
-                if valid:
-                    samples.append((path, target))
+            paths = [os.path.join(folder, file) for file in sorted(files)]
+            samples += [(path, target) for path in paths if is_valid_file(path)]
         if len(samples) == before and not allow_empty:
             note = f"; files end with {extensions}" if extensions else ""
             raise FileNotFoundError(

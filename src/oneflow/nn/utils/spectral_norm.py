@@ -197,17 +197,22 @@ def remove_spectral_norm(module: AnyModule, name: str = "weight") -> AnyModule:
         >>> list(flow.nn.utils.remove_spectral_norm(layer).state_dict())
         ['bias', 'weight']
     """
-    for number, rule in module._forward_pre_hooks.items():
-        if isinstance(rule, SpectralNorm) and rule.name == name:
-            with no_grad():
-                weight = rule.compute(module, update=False)
-            for attribute in (name, f"{name}_u", f"{name}_v", f"{name}_orig"):
-                delattr(module, attribute)
-            module.register_parameter(name, Parameter(weight.detach()))
-            del module._forward_pre_hooks[number]
-            for hooks in (module._state_dict_hooks, module._load_state_dict_pre_hooks):
-                for key, hook in list(hooks.items()):
-                    if getattr(getattr(hook, "function", hook), "fn", None) is rule:
-                        del hooks[key]
-            return module
-    raise ValueError(f"spectral_norm of '{name}' not found in {module}")
+    rules = [
+        (number, rule)
+        for number, rule in module._forward_pre_hooks.items()
+        if isinstance(rule, SpectralNorm) and rule.name == name
+    ]
+    if not rules:
+        raise ValueError(f"spectral_norm of '{name}' not found in {module}")
+    number, rule = rules[0]
+    with no_grad():
+        weight = rule.compute(module, update=False)
+    for attribute in (name, f"{name}_u", f"{name}_v", f"{name}_orig"):
+        delattr(module, attribute)
+    module.register_parameter(name, Parameter(weight.detach()))
+    del module._forward_pre_hooks[number]
+    for hooks in (module._state_dict_hooks, module._load_state_dict_pre_hooks):
+        for key, hook in list(hooks.items()):
+            if getattr(getattr(hook, "function", hook), "fn", None) is rule:
+                del hooks[key]
+    return module

@@ -279,11 +279,15 @@ class GatheredParameters:
         finally:
             self.install(self.parameters)
             if writes_back:
-                for parameter, local in zip(self.parameters, full_parameters, strict=True):
-                    with no_grad():
-                        parameter.data = _part(local.detach(), parameter)
-                        if with_grads and local.grad is not None:
-                            parameter.grad = _part(local.grad, parameter)
+                self._write_back(full_parameters, with_grads)
+
+    @no_grad()
+    def _write_back(self, full_parameters: Sequence[Tensor], with_grads: bool) -> None:
+        """Take over this rank's part of whole parameters, and of their gradients."""
+        for parameter, local in zip(self.parameters, full_parameters, strict=True):
+            parameter.data = _part(local.detach(), parameter)
+            if with_grads and local.grad is not None:
+                parameter.grad = _part(local.grad, parameter)
 
 
 class WrappedParameters(GatheredParameters):
