@@ -6,6 +6,7 @@ import gc
 import math
 import os
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -62,6 +63,22 @@ HAS_CHANGED = pytest.StashKey[bool]()
 COMES_LAST = pytest.StashKey[bool]()
 # The name of the changes in the input of a process of pytest-xdist.
 CHANGES = "oneflow_changes"
+
+
+@pytest.fixture
+def quiet_torch() -> Iterator[None]:
+    """Ignore warnings, such as PyTorch's of what will change."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.fixture
+def fresh_session() -> Iterator[None]:
+    """Let a test begin without jobs and variables, and leave none."""
+    flow.clear_default_session()
+    yield
+    flow.clear_default_session()
 
 
 class Budget:

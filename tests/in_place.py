@@ -8,6 +8,8 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
+import torch
+
 from oneflow import mock_torch
 from oneflow.tensor import property_overrides, python_dispatch, subclasses
 from oneflow.tensor.tensor import Tensor
@@ -21,6 +23,11 @@ def in_place_of(name: str) -> Any:
     """
     with mock_torch.enable():
         return importlib.import_module(name)
+
+
+def module_of(library: Any, name: str) -> Any:
+    """Return PyTorch's module of that name, or the one in its place."""
+    return importlib.import_module(name) if library is torch else in_place_of(name)
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ import torch
 
 import oneflow as flow
 from oneflow import mock_torch
+from tests.checkpoint.both_libraries import saved
 from tests.in_place import enabled, in_place_of
 from tests.oracle import difference
 
@@ -201,10 +202,7 @@ class Settings:
 
 
 def round_trip(module, value, **options):
-    file = io.BytesIO()
-    module.save(value, file)
-    file.seek(0)
-    return module.load(file, **options)
+    return module.load(saved(module, value), **options)
 
 
 def test_objects_are_loaded_on_trust():

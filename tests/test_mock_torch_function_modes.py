@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.in_place import in_place_of, overrides_enabled
+from tests.in_place import in_place_of, module_of, overrides_enabled
 
 OURS = in_place_of("torch")
 _FUNCTIONS: tuple[Callable[[Any], Any], ...] = (
@@ -240,16 +239,12 @@ def _within(context: Any, program: Callable[[], Any]) -> Any:
         return program()
 
 
-def _module(library: Any, name: str) -> Any:
-    return importlib.import_module(name) if library is torch else in_place_of(name)
-
-
 def _set_device(library: Any, device: str) -> Any:
-    return _module(library, "torch.utils._device").set_device(device)
+    return module_of(library, "torch.utils._device").set_device(device)
 
 
 def _all_same_mode(library: Any, modes: list) -> Any:
-    return _module(library, "torch.utils._mode_utils").all_same_mode(modes)
+    return module_of(library, "torch.utils._mode_utils").all_same_mode(modes)
 
 
 def _kind(library: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -11,14 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from tests.in_place import in_place_of
+from tests.in_place import in_place_of, module_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:Attempted to insert a get_attr Node")
 OURS = in_place_of("torch")
-
-
-def _module(library: Any, name: str) -> Any:
-    return importlib.import_module(name) if library is torch else in_place_of(name)
 
 
 def _model(library: Any) -> Any:
@@ -78,7 +73,7 @@ def test_modules_are_split_as_by_pytorch(name: str, keep: set[str]) -> None:
                 x for x in traced.graph.nodes if x.op not in ("placeholder", "get_attr", "output")
             )
         }
-        split = _module(library, "torch.fx.passes.split_module").split_module(
+        split = module_of(library, "torch.fx.passes.split_module").split_module(
             traced,
             model,
             lambda node: SPLITS[name](numbers[node]),
@@ -98,14 +93,14 @@ def test_modules_are_split_as_by_pytorch(name: str, keep: set[str]) -> None:
 def test_partitions_that_need_each_other_are_refused() -> None:
     for library in (OURS, torch):
         traced = library.fx.symbolic_trace(lambda x: (x.exp() + 1).sum())
-        split_module = _module(library, "torch.fx.passes.split_module").split_module
+        split_module = module_of(library, "torch.fx.passes.split_module").split_module
         with pytest.raises(RuntimeError, match="cycle"):
             split_module(traced, traced, lambda node: int(node.name.startswith("add")))
 
 
 def _folded(library: Any, module: Any, **options: Any) -> Any:
     name = "torch.fx.experimental.const_fold"
-    return _module(library, name).split_const_subgraphs(module, **options)
+    return module_of(library, name).split_const_subgraphs(module, **options)
 
 
 def test_constants_are_computed_once() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -11,15 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from tests.in_place import in_place_of
+from tests.in_place import in_place_of, module_of
 
 OURS = in_place_of("torch")
 _KINDS = {"LSTM": "lstm", "GRU": "gru", "RNN": "rnn_tanh"}
 _CELLS = {"lstm_cell": (4, 2), "gru_cell": (3, 1), "rnn_tanh_cell": (1, 1), "rnn_relu_cell": (1, 1)}
-
-
-def _module(library: Any, name: str) -> Any:
-    return importlib.import_module(name) if library is torch else in_place_of(name)
 
 
 def _random(library: Any, *shape: int) -> Any:
@@ -151,7 +146,7 @@ def test_what_is_computed_from_others_is_not_swapped() -> None:
 
 def test_tensors_of_files() -> None:
     def program(library: Any) -> Any:
-        tools = _module(library, "torch._utils")
+        tools = module_of(library, "torch._utils")
         memory = library.arange(6.0, dtype=library.float64)
         storage = library.storage.TypedStorage(
             wrap_storage=memory.untyped_storage(), dtype=memory.dtype, _internal=True
@@ -177,7 +172,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
 
 
 def _weak(library: Any) -> Any:
-    kind = _module(library, "torch.utils.weak").WeakIdKeyDictionary
+    kind = module_of(library, "torch.utils.weak").WeakIdKeyDictionary
     keys = [library.ones(1) for _ in range(3)]
     marks = kind({keys[0]: [1], keys[1]: [2]})
     shallow, deep = marks.copy(), copy.deepcopy(marks)

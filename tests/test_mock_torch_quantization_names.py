@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.in_place import enabled, in_place_of
+from tests.in_place import enabled, in_place_of, module_of
 
 WIDTHS = range(1, 8)
 #: Modules, and what libraries take from each.
@@ -61,10 +60,6 @@ REFUSED = {
 }
 
 
-def _module(library: Any, name: str) -> Any:
-    return importlib.import_module(name) if library is torch else in_place_of(name)
-
-
 @contextlib.contextmanager
 def _in_place(library: Any) -> Any:
     with contextlib.nullcontext() if library is torch else enabled():
@@ -83,7 +78,7 @@ def _outcome(program: Callable[[Any], Any], library: Any) -> Any:
 def test_names(row: str) -> None:
     path, *names = row.split()
     for library in (torch, in_place_of("torch")):
-        module = _module(library, path)
+        module = module_of(library, path)
         assert [name for name in names if not hasattr(module, name)] == []
 
 
@@ -166,7 +161,7 @@ def test_results_of_a_dtype_of_their_own(name: str) -> None:
         operator = library.ops.aten
         for part in path.split("."):
             operator = getattr(operator, part)
-        home = _module(library, "torch._higher_order_ops.out_dtype")
+        home = module_of(library, "torch._higher_order_ops.out_dtype")
         return _result(home.out_dtype(operator, dtype, *args))
 
     assert _outcome(program, in_place_of("torch")) == _outcome(program, torch)
@@ -175,7 +170,7 @@ def test_results_of_a_dtype_of_their_own(name: str) -> None:
 def test_results_of_a_dtype_of_their_own_have_no_gradient() -> None:
     def program(library: Any) -> Any:
         x = library.ones(2, 2, requires_grad=True)
-        home = _module(library, "torch._higher_order_ops.out_dtype")
+        home = module_of(library, "torch._higher_order_ops.out_dtype")
         result = home.out_dtype(library.ops.aten.mm.default, library.float64, x, x)
         with pytest.raises(RuntimeError, match="not implemented for out_dtype"):
             result.sum().backward()
@@ -187,7 +182,7 @@ def test_results_of_a_dtype_of_their_own_have_no_gradient() -> None:
 #: Programs that give the same here and in PyTorch.
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "numbers of algorithms": lambda x: (
-        _module(x, "torch.sparse").SparseSemiStructuredTensorCUTLASS._DEFAULT_ALG_ID
+        module_of(x, "torch.sparse").SparseSemiStructuredTensorCUTLASS._DEFAULT_ALG_ID
     ),
     "elements of sparse tensors": lambda x: x.ops.aten._nnz.default(x.eye(3).to_sparse()),
     "products of uint8 and int8": lambda x: _result(
@@ -203,30 +198,30 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
         for other in _layouts(x)
     ],
     "instructions of the processor": lambda x: [
-        getattr(_module(x, "torch.cpu"), f"_is_{name}_supported")()
+        getattr(module_of(x, "torch.cpu"), f"_is_{name}_supported")()
         for name in ("avx2", "avx512", "avx512_bf16", "vnni", "amx_tile", "amx_fp16")
     ],
     "Triton": lambda x: (
-        _module(x, "torch.utils._triton").has_triton(),
-        _module(x, "torch.utils._triton").has_triton_tma_device(),
-        _module(x, "torch.utils._triton").get_triton_version((1, 2)),
-        _module(x, "torch.sparse._triton_ops_meta").get_meta("scatter_mm", (1, 2, 3)),
+        module_of(x, "torch.utils._triton").has_triton(),
+        module_of(x, "torch.utils._triton").has_triton_tma_device(),
+        module_of(x, "torch.utils._triton").get_triton_version((1, 2)),
+        module_of(x, "torch.sparse._triton_ops_meta").get_meta("scatter_mm", (1, 2, 3)),
     ),
-    "warnings": lambda x: _warnings(_module(x, "torch._dynamo.utils")),
-    "limits": lambda x: _limits(x, _module(x, "torch._dynamo.utils")),
+    "warnings": lambda x: _warnings(module_of(x, "torch._dynamo.utils")),
+    "limits": lambda x: _limits(x, module_of(x, "torch._dynamo.utils")),
     "states": lambda x: [
-        sorted(vars(_module(x, "torch._utils")._set_obj_state(_Plain(), state)).items())
+        sorted(vars(module_of(x, "torch._utils")._set_obj_state(_Plain(), state)).items())
         for state in ({"a": 1}, ({"a": 1}, {"b": 2}), None, (None, {"b": 2}))
     ],
-    "a state of three parts": lambda x: _module(x, "torch._utils")._set_obj_state(
+    "a state of three parts": lambda x: module_of(x, "torch._utils")._set_obj_state(
         _Plain(), (1, 2, 3)
     ),
     "scales of rows": lambda x: [
         _outcome(lambda _, s=size: _check_scales(x, s), x) for size in ((2, 3), (6,), (2, 1))
     ],
-    "constants": lambda x: _constants(_module(x, "torch.utils._pytree")),
+    "constants": lambda x: _constants(module_of(x, "torch.utils._pytree")),
     "orders of memory": lambda x: [
-        str(_module(x, "torch._prims_common").suggest_memory_format(image)).rpartition(".")[2]
+        str(module_of(x, "torch._prims_common").suggest_memory_format(image)).rpartition(".")[2]
         for image in _images(x)
     ],
     "classes of linear layers": lambda x: [
@@ -265,7 +260,7 @@ def _layouts(x: Any) -> list[Any]:
 
 
 def _check_scales(x: Any, size: tuple[int, ...]) -> None:
-    home = _module(x, "torch.ao.quantization.fx._decomposed")
+    home = module_of(x, "torch.ao.quantization.fx._decomposed")
     home._per_token_quant_qparam_dim_check(x.ones(2, 3, 4), x.ones(size), x.ones(6))
 
 
@@ -278,7 +273,7 @@ def _warnings(home: Any) -> list[str]:
 
 
 def _limits(x: Any, home: Any) -> list[bool]:
-    config = _module(x, "torch._dynamo.config")
+    config = module_of(x, "torch._dynamo.config")
     before = config.recompile_limit
     with home.disable_cache_limit():
         inside = config.recompile_limit

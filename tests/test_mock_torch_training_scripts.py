@@ -18,13 +18,9 @@ import torch.utils.checkpoint
 
 from oneflow import mock_torch
 from oneflow.mock_torch.pytorch.distributed.algorithms._checkpoint import checkpoint_wrapper
+from tests.in_place import in_place_of
 
 _WRAPPERS = "torch.distributed.algorithms._checkpoint.checkpoint_wrapper"
-
-
-def in_place_of(name: str) -> Any:
-    with mock_torch.enable():
-        return importlib.import_module(name)
 
 
 @pytest.mark.parametrize("name", ["torch._dynamo.config", "torch._inductor.config"])

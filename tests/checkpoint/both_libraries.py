@@ -19,6 +19,11 @@ def saved(library: Any, value: Any, **options: Any) -> io.BytesIO:
     return file
 
 
+def travelled(value: Any, writer: Any, reader: Any) -> Any:
+    """The value that one library reads from the file of another."""
+    return reader.load(saved(writer, value), weights_only=False)
+
+
 DIRECTIONS = {
     "theirs reads ours": (OURS, torch),
     "ours reads theirs": (torch, OURS),

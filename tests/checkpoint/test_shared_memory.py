@@ -10,14 +10,12 @@ import torch
 
 import oneflow as flow
 from oneflow import nn
+from tests.checkpoint.both_libraries import saved
 from tests.checkpoint.test_hostile_files import LABEL, PLAIN, limited_memory, safetensors_of
 
 
 def round_trip(library, obj, **options):
-    file = io.BytesIO()
-    library.save(obj, file)
-    file.seek(0)
-    return library.load(file, **options)
+    return library.load(saved(library, obj), **options)
 
 
 def matrix(library):

@@ -10,6 +10,7 @@ import pytest
 import torch
 import torch.nn.utils.prune
 
+from tests.checkpoint.both_libraries import travelled
 from tests.in_place import in_place_of
 
 OURS = in_place_of("torch")
@@ -19,13 +20,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*weight_norm.*:FutureWarning"),
     pytest.mark.filterwarnings("ignore:.*nested tensors.*:UserWarning"),
 ]
-
-
-def _travelled(value: Any, writer: Any, reader: Any) -> Any:
-    file = io.BytesIO()
-    writer.save(value, file)
-    file.seek(0)
-    return reader.load(file, weights_only=False)
 
 
 def _layer(library: Any) -> Any:
@@ -64,7 +58,7 @@ HOOKED: dict[str, Callable[[Any], Any]] = {
 def test_models_with_hooks_travel(writer: Any, reader: Any, name: str) -> None:
     expected: Any = None
     for library, other in ((torch, torch), (writer, reader)):
-        layer = _travelled(HOOKED[name](library), library, other)
+        layer = travelled(HOOKED[name](library), library, other)
         outputs = []
         for _ in range(2):
             y = layer(other.tensor([[1.0, 2.0, 3.0]]))
@@ -132,7 +126,7 @@ def test_optimizers_travel_and_go_on(
         optimizer = getattr(library.optim, case[0])([parameter], lr=0.1, **case[1])
         for step in range(4):
             if step == 2:
-                both = _travelled((optimizer, parameter), library, other)
+                both = travelled((optimizer, parameter), library, other)
                 optimizer, parameter = both
                 assert optimizer.param_groups[0]["params"][0] is parameter
             optimizer.zero_grad()
@@ -159,7 +153,7 @@ def test_nested_tensors_travel(writer: Any, reader: Any, layout: str, is_trusted
 
 def test_views_of_nested_tensors_travel() -> None:
     nested = torch.nested.nested_tensor([torch.arange(6.0).reshape(2, 3), torch.ones(1, 3)])
-    read = _travelled(nested.transpose(1, 2), torch, OURS)
+    read = travelled(nested.transpose(1, 2), torch, OURS)
     assert read.unbind()[0].tolist() == [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
 
 
@@ -199,7 +193,7 @@ def test_lazy_layers_travel(writer: Any, reader: Any, name: str, is_loaded: bool
     inputs = torch.randn(shape)
     example = getattr(torch.nn, kind.removeprefix("Lazy"))(shape[1], *arguments, **options)
     state = {key: value.numpy() for key, value in example.state_dict().items()}
-    layer = _travelled(getattr(writer.nn, kind)(*arguments, **options), writer, reader)
+    layer = travelled(getattr(writer.nn, kind)(*arguments, **options), writer, reader)
     assert type(layer) is getattr(reader.nn, kind)
     assert layer.has_uninitialized_params() or name == "batch norm"
     if not is_loaded:

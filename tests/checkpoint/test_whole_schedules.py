@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 
+from tests.checkpoint.both_libraries import travelled
 from tests.in_place import in_place_of
 
 OURS = in_place_of("torch")
@@ -62,13 +62,6 @@ SCHEDULES: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _travelled(value: Any, writer: Any, reader: Any) -> Any:
-    file = io.BytesIO()
-    writer.save(value, file)
-    file.seek(0)
-    return reader.load(file, weights_only=False)
-
-
 def _rates(make: Callable[[Any, Any], Any], writer: Any, reader: Any) -> list[Any]:
     parameter = writer.nn.Parameter(writer.ones(2))
     optimizer = writer.optim.SGD([parameter], lr=0.5, momentum=0.9)
@@ -77,7 +70,7 @@ def _rates(make: Callable[[Any, Any], Any], writer: Any, reader: Any) -> list[An
         if step == 3:
             # The schedule's optimizer is the one beside it, not a copy.
             everything = (schedule, optimizer, parameter)
-            schedule, optimizer, parameter = _travelled(everything, writer, reader)
+            schedule, optimizer, parameter = travelled(everything, writer, reader)
             assert schedule.optimizer is optimizer
             assert isinstance(schedule, reader.optim.lr_scheduler.LRScheduler)
         optimizer.zero_grad()

@@ -9,17 +9,11 @@ from typing import Any
 import pytest
 import torch
 
+from tests.checkpoint.both_libraries import travelled
 from tests.in_place import in_place_of
 
 OURS = in_place_of("torch")
 WAYS = [(torch, OURS), (OURS, torch), (OURS, OURS)]
-
-
-def _travelled(value: Any, writer: Any, reader: Any) -> Any:
-    file = io.BytesIO()
-    writer.save(value, file)
-    file.seek(0)
-    return reader.load(file, weights_only=False)
 
 
 def _scaled_steps(writer: Any, reader: Any, *, is_enabled: bool) -> list[Any]:
@@ -30,7 +24,7 @@ def _scaled_steps(writer: Any, reader: Any, *, is_enabled: bool) -> list[Any]:
     results: list[Any] = []
     for step in range(7):
         if step == 3:
-            scaler, library = _travelled(scaler, writer, reader), reader
+            scaler, library = travelled(scaler, writer, reader), reader
         parameter = library.nn.Parameter(library.tensor(values))
         optimizer = library.optim.SGD([parameter], lr=0.1)
         loss = (parameter * parameter).sum() * (float("inf") if step == 4 else 1.0)
@@ -122,7 +116,7 @@ def _number(value: Any) -> Any:
 @pytest.mark.parametrize(("writer", "reader"), WAYS)
 def test_loaders_travel(writer: Any, reader: Any, name: str) -> None:
     expected = _as_lists(torch.utils.data.DataLoader(**LOADERS[name](torch)))
-    loader = _travelled(writer.utils.data.DataLoader(**LOADERS[name](writer)), writer, reader)
+    loader = travelled(writer.utils.data.DataLoader(**LOADERS[name](writer)), writer, reader)
     assert isinstance(loader, reader.utils.data.DataLoader)
     assert _as_lists(loader) == expected
     assert _as_lists(loader) == expected
@@ -131,6 +125,6 @@ def test_loaders_travel(writer: Any, reader: Any, name: str) -> None:
 @pytest.mark.parametrize(("writer", "reader"), WAYS)
 def test_loaders_in_random_order_travel(writer: Any, reader: Any) -> None:
     loader = writer.utils.data.DataLoader(_Numbers(), batch_size=2, shuffle=True)
-    loader = _travelled(loader, writer, reader)
+    loader = travelled(loader, writer, reader)
     numbers = [number for batch in loader for number in batch.tolist()]
     assert sorted(numbers) == [index / 2 for index in range(7)]

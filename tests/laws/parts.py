@@ -24,6 +24,7 @@ from oneflow.primitives.operation import Operation, Signature
 from oneflow.primitives.shard_shapes import mesh_coordinates, shard_shape, shard_slices
 from oneflow.runtime.part_arrays import PartArrays, results_on_parts
 from tests.laws.recording import QUICKLY
+from tests.oracle import array_difference
 
 Sizes = tuple[int, ...]
 Shards = Mapping[Sizes, np.ndarray]
@@ -228,3 +229,10 @@ def described(operation: Operation) -> str:
     given = ", ".join(sbp_text(spec.sbp) for spec, scalar in layouts if not scalar)
     results = ", ".join(sbp_text(spec.sbp) for spec in operation.out_specs)
     return f"{operation} on {operation.device.hierarchy}: {given} -> {results}"
+
+
+def difference_of(mine: np.ndarray, whole: np.ndarray) -> str | None:
+    """The difference of a part from that of the whole, or None."""
+    if (mine.shape, mine.dtype) != (whole.shape, whole.dtype):
+        return f"{mine.dtype}{mine.shape}, expected {whole.dtype}{whole.shape}"
+    return array_difference(mine, whole, whole.dtype.name, 10)

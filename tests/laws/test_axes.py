@@ -20,8 +20,8 @@ from oneflow.primitives.registry import PRIMITIVES
 from oneflow.primitives.shard_index import ShardIndex
 from oneflow.primitives.sharding.axes import axes_of, notation
 from oneflow.tensor.views import unwrap
+from tests.laws.parts import difference_of
 from tests.laws.recording import QUICKLY, of_recorded_programs, recorded_programs, source_of
-from tests.oracle import array_difference
 
 pytestmark = of_recorded_programs
 
@@ -215,13 +215,6 @@ def test_split_equals_whole(recorded, names):
                     what = f"{instruction.operation} split along {axis} as in {axes}"
                     problems.append(f"{what}: result {place}: {problem}")
     assert not problems, "\n".join(problems)
-
-
-def difference_of(mine, whole):
-    """The difference between the joined parts and the whole, or None."""
-    if (mine.shape, mine.dtype) != (whole.shape, whole.dtype):
-        return f"{mine.dtype}{mine.shape}, expected {whole.dtype}{whole.shape}"
-    return array_difference(mine, whole, whole.dtype.name, 10)
 
 
 def test_primitives_without_axes_are_explained():

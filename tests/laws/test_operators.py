@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -81,11 +80,7 @@ NO_DIFFERENCE = "agrees with PyTorch: take the line out of known_differences.tsv
 FIRST_CASE_RAISES = "its first case raises an error"
 
 
-@pytest.fixture(autouse=True)
-def _quiet_torch() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+pytestmark = pytest.mark.usefixtures("quiet_torch")
 
 
 def _seed(row: Operator, case: Case) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
@@ -102,11 +101,7 @@ TARGETS: dict[str, Callable[..., Target]] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _quiet_torch() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+pytestmark = pytest.mark.usefixtures("quiet_torch")
 
 
 def _called(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,11 +21,7 @@ COPIES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _quiet_torch() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+pytestmark = pytest.mark.usefixtures("quiet_torch")
 
 
 def _after_a_write(

@@ -36,6 +36,7 @@ from tests import sampling
 from tests.laws.parts import (
     as_tuple,
     described,
+    difference_of,
     differences,
     evaluated,
     interpreted,
@@ -50,7 +51,6 @@ from tests.laws.recording import (
     recorded_programs,
     source_of,
 )
-from tests.oracle import array_difference
 
 pytestmark = of_recorded_programs
 
@@ -228,13 +228,6 @@ def differences_of(operation: Operation, found: Any, expected: Any) -> list[str]
         for spec, shards, whole in zip(operation.out_specs, found, expected, strict=True)
         for problem in differences(shards, whole, spec, difference_of)
     ]
-
-
-def difference_of(mine: np.ndarray, whole: np.ndarray) -> str | None:
-    """The difference of a part from that of the whole, or None."""
-    if (mine.shape, mine.dtype) != (whole.shape, whole.dtype):
-        return f"{mine.dtype}{mine.shape}, expected {whole.dtype}{whole.shape}"
-    return array_difference(mine, whole, whole.dtype.name, 10)
 
 
 def test_wrong_signatures_are_found() -> None:

@@ -7,8 +7,6 @@ values that were there when the operator was called: the same as without the wri
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -29,11 +27,7 @@ from tests.samples.table import Case, Operator
 CASES = 2
 
 
-@pytest.fixture(autouse=True)
-def _quiet_torch() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+pytestmark = pytest.mark.usefixtures("quiet_torch")
 
 
 def _copied(leaf: Any) -> Any:

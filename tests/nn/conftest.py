@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 
 import pytest
@@ -25,7 +24,5 @@ def _cold_or_compiled(request: pytest.FixtureRequest, sample: Sample) -> Iterato
 
 
 @pytest.fixture(autouse=True)
-def _quiet_torch() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+def _quiet_torch(quiet_torch: None) -> None:
+    """Ignore PyTorch's warnings in every test."""

@@ -12,12 +12,7 @@ import oneflow.typing as tp
 from oneflow_onnx.x2oneflow.onnx2flow import from_onnx, from_pytorch
 from tests.onnx.models import parsed
 
-
-@pytest.fixture(autouse=True)
-def _new_session():
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
+pytestmark = pytest.mark.usefixtures("fresh_session")
 
 
 def scaling(**initializers):

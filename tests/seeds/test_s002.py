@@ -12,11 +12,7 @@ import oneflow.typing as tp
 BATCH_SIZE = 32
 
 
-@pytest.fixture(autouse=True)
-def _fresh_session():
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
+pytestmark = pytest.mark.usefixtures("fresh_session")
 
 
 def _images():

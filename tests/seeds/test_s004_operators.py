@@ -181,13 +181,6 @@ def test_operator_of_a_graph(row):
     assert operator in operators_of(proto)
 
 
-@pytest.fixture
-def _fresh_session():
-    flow.clear_default_session()
-    yield
-    flow.clear_default_session()
-
-
 def job_of(function, arrays):
     """A job function that takes arrays like these."""
 
@@ -209,7 +202,7 @@ def job_of(function, arrays):
     return flow.global_function()(body)
 
 
-@pytest.mark.usefixtures("_fresh_session")
+@pytest.mark.usefixtures("fresh_session")
 @pytest.mark.parametrize("row", OPERATORS)
 def test_operator_of_a_job(row, tmp_path):
     function, legacy, arrays, operator = OPERATORS[row]
