@@ -31,7 +31,7 @@ def one_hot(
         num_classes: length of the rows.
         on_value: see above.
         off_value: see above.
-        device: of the result, by default that of `x`.
+        device: the device of the result, by default that of `x`.
 
     Returns:
         float32 ``[N, num_classes]``.
@@ -55,7 +55,7 @@ def mixup_target(
         num_classes: number of classes.
         lam: share of each image's own target: a number, or ``[N, 1]``.
         smoothing: share that is spread over all classes.
-        device: of the result, by default that of `target`.
+        device: the device of the result, by default that of `target`.
 
     Returns:
         float32 ``[N, num_classes]``, rows of which sum to 1.

@@ -50,10 +50,10 @@ class Dynamic_conv2d(nn.Module):
         out_planes: channels of the output.
         kernel_size: height and width of the kernels.
         ratio: see `attention2d`.
-        stride: of the convolution.
-        padding: of the convolution.
-        dilation: of the convolution.
-        groups: of the convolution.
+        stride: the stride of the convolution.
+        padding: the padding of the convolution.
+        dilation: the dilation of the convolution.
+        groups: the number of groups of the convolution.
         bias: whether there is a bias, a mixture like the kernel.
         K: the number of kernels.
         temperature: see `attention2d`.

@@ -10,7 +10,7 @@ def make_divisible(
 
     Args:
         v: a number of channels, such as a base width times a multiplier.
-        divisor: of which the result is a multiple.
+        divisor: a divisor of the result.
         min_value: the least result; by default `divisor`.
         round_limit: the least share of `v` to round down to; below it the next multiple is taken.
 

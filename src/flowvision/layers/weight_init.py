@@ -26,7 +26,8 @@ def variance_scaling_(
         tensor: weights of at least two dimensions, of shape (outputs, inputs, ...).
         scale: the factor of the variance.
         mode: whether the fan is the number of inputs, of outputs, or the mean of both.
-        distribution: of the numbers; "truncated_normal" is cut off at two standard deviations.
+        distribution: the distribution of the numbers; "truncated_normal" is cut off at two standard
+            deviations.
 
     Raises:
         ValueError: if there is no such mode or distribution.

@@ -27,7 +27,7 @@ class ConvMixer(nn.Sequential):
     Args:
         dim: the number of channels.
         depth: the number of blocks.
-        kernel_size: of the depthwise convolutions, an odd number.
+        kernel_size: the kernel size of the depthwise convolutions, an odd number.
         patch_size: height and width of the patches.
         num_classes: the number of classes.
         activation: makes an activation.

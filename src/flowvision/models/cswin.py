@@ -23,7 +23,7 @@ def img2windows(img: Tensor, H_sp: int, W_sp: int) -> Tensor:
     """Cut feature maps into windows of `H_sp` x `W_sp` tokens.
 
     Args:
-        img: of shape (N, C, H, W), H and W multiples of the window's.
+        img: a tensor of shape (N, C, H, W), H and W multiples of the window's.
         H_sp: height of a window.
         W_sp: width of a window.
 

@@ -16,7 +16,7 @@ class DenseLayer(nn.Module):
     Input (N, in_channels, H, W), output (N, growth_rate, H, W).
 
     Args:
-        in_channels: of the input.
+        in_channels: the number of channels of the input.
         growth_rate: channels of the output.
         bn_size: by how many times the 1 x 1 convolution has more channels than the output.
         drop_rate: the probability with which an element of the output is dropped.
@@ -47,7 +47,7 @@ class DenseBlock(nn.ModuleDict):
 
     Args:
         depth: the number of layers.
-        in_channels: of the input.
+        in_channels: the number of channels of the input.
         growth_rate: channels that each layer adds.
         bn_size: see `DenseLayer`.
         drop_rate: see `DenseLayer`.

@@ -41,7 +41,7 @@ class DlaBottleneck(nn.Module):
     Args:
         inplanes: channels of the input.
         planes: channels of the output.
-        stride: of the 3 x 3 convolution.
+        stride: the stride of the 3 x 3 convolution.
         cardinality: groups of the 3 x 3 convolution; with more than one it has as many channels
             as the output (or twice as many with 64), else half.
     """
@@ -76,9 +76,9 @@ class Root(nn.Module):
     Input: tensors with `in_channels` channels together; output (N, out_channels, H, W).
 
     Args:
-        in_channels: of all children together.
-        out_channels: of the output.
-        kernel_size: of the convolution.
+        in_channels: the number of channels of all children together.
+        out_channels: the number of channels of the output.
+        kernel_size: the kernel size of the convolution.
         residual: whether the first child is added.
 
     Example:
@@ -112,12 +112,12 @@ class Tree(nn.Module):
     Args:
         levels: the depth.
         block: makes a block from channels of the input, of the output, and stride.
-        in_channels: of the input.
-        out_channels: of the output.
-        stride: of the first block.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the output.
+        stride: the stride of the first block.
         level_root: whether the input goes to the root, too.
         root_dim: channels of all that the root aggregates; by default those of two blocks.
-        root_kernel_size: of the root's convolution.
+        root_kernel_size: the kernel size of the root's convolution.
         root_residual: whether the root adds its first child.
 
     Example:
@@ -186,7 +186,7 @@ class DLA(nn.Module):
 
     Args:
         levels: convolutions of the first two stages, and depths of the trees of the other four.
-        channels: of each of the six stages.
+        channels: the number of channels of each of the six stages.
         num_classes: the number of classes.
         block: makes a block from channels of the input, of the output, and stride.
         residual_root: whether roots add their first child.

@@ -25,9 +25,9 @@ class MBConvConfig:
     Attributes:
         expand_ratio: by how many times depthwise convolutions have more channels than inputs.
         kernel: the size of depthwise convolutions.
-        stride: of the first block.
-        input_channels: of the first block.
-        out_channels: of each block.
+        stride: the stride of the first block.
+        input_channels: the number of channels of the first block.
+        out_channels: the number of channels of each block.
         num_layers: the number of blocks.
     """
 
@@ -69,11 +69,11 @@ class MBConv(nn.Module):
     shapes the input is added to the output.
 
     Args:
-        in_channels: of the input.
-        out_channels: of the output.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the output.
         expand_ratio: see `MBConvConfig`.
-        kernel: of the depthwise convolution.
-        stride: of the depthwise convolution.
+        kernel: the kernel size of the depthwise convolution.
+        stride: the stride of the depthwise convolution.
         stochastic_depth_prob: the probability with which a sample skips the block in training.
         norm_layer: makes a normalization from the number of channels.
     """

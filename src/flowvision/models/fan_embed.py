@@ -138,7 +138,7 @@ class OverlapPatchEmbed(nn.Module):
     Args:
         img_size: height and width of the whole image.
         patch_size: height and width of a window, an odd number.
-        stride: of the windows.
+        stride: the stride of the windows.
         in_chans: the length of an input token.
         embed_dim: the length of an output token.
 

@@ -103,7 +103,7 @@ class HybridStage(nn.Module):
     Args:
         in_chs: channels of the input.
         out_chs: channels of the output.
-        stride: of the convolution.
+        stride: the stride of the convolution.
         depth: the number of blocks.
         dp_rates: `drop_path` of each block; 0 by default.
         ls_init_value: see `HybridBlock`.

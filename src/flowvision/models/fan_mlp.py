@@ -40,8 +40,8 @@ class LocalMlp(nn.Module):
 
     Args:
         in_features: the length of an input token.
-        hidden_features: of a token in between; default `in_features`.
-        out_features: of an output token; default `in_features`.
+        hidden_features: the number of features of a token in between; default `in_features`.
+        out_features: the number of features of an output token; default `in_features`.
         act_layer: makes the activation between the convolutions of the neighbours.
         drop: the probability with which a feature is dropped.
         linear: whether a rectifier follows the first linear map.

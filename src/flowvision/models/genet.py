@@ -37,10 +37,10 @@ class SuperBlock(PlainNetBasicBlockClass):
     Input (N, in_channels, H, W), output (N, out_channels, H / stride, W / stride).
 
     Args:
-        in_channels: of the input.
-        out_channels: of the output.
-        kernel_size: of the convolutions that are larger than 1 x 1, an odd number.
-        stride: of the first layer.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the output.
+        kernel_size: the kernel size of the convolutions that are larger than 1 x 1, an odd number.
+        stride: the stride of the first layer.
         expansion: the channels inside a branch, as a multiple of `out_channels`.
         sublayers: the number of layers.
         no_create: see `PlainNetBasicBlockClass`.

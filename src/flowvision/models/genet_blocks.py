@@ -17,8 +17,8 @@ class PlainNetBasicBlockClass(nn.Module):
     class name as soon as it is defined.
 
     Args:
-        in_channels: of the input.
-        out_channels: of the output.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the output.
         stride: by how much the output is smaller, vertically and horizontally.
         no_create: whether the block only has sizes, without parameters.
         block_name: a name.
@@ -157,10 +157,10 @@ class ConvKX(_Layer):
     """A convolution without bias; a stride of 1 keeps height and width.
 
     Args:
-        in_channels: of the input.
-        out_channels: of the output.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the output.
         kernel_size: an odd number.
-        stride: of the convolution.
+        stride: the stride of the convolution.
         copy_from: the convolution itself, instead of the sizes.
         no_create: see `PlainNetBasicBlockClass`.
         block_name: see `PlainNetBasicBlockClass`.
@@ -208,9 +208,9 @@ class ConvDW(ConvKX):
     """A depthwise convolution without bias; a stride of 1 keeps height and width.
 
     Args:
-        out_channels: of input and output.
+        out_channels: the number of channels of input and output.
         kernel_size: an odd number.
-        stride: of the convolution.
+        stride: the stride of the convolution.
         copy_from: the convolution itself, instead of the sizes.
         no_create: see `PlainNetBasicBlockClass`.
         block_name: see `PlainNetBasicBlockClass`.
@@ -282,7 +282,7 @@ class BN(_Layer):
     """Batch normalization.
 
     Args:
-        out_channels: of input and output.
+        out_channels: the number of channels of input and output.
         copy_from: the layer itself, instead of the sizes.
         no_create: see `PlainNetBasicBlockClass`.
         block_name: see `PlainNetBasicBlockClass`.
@@ -351,9 +351,9 @@ class MaxPool(_Layer):
     """The largest element of each window; a stride of 1 keeps height and width.
 
     Args:
-        out_channels: of input and output.
+        out_channels: the number of channels of input and output.
         kernel_size: an odd number.
-        stride: of the windows.
+        stride: the stride of the windows.
         no_create: see `PlainNetBasicBlockClass`.
         block_name: see `PlainNetBasicBlockClass`.
 
@@ -384,7 +384,7 @@ class AdaptiveAvgPool(_Layer):
     """Means over as many windows as the output has elements.
 
     Args:
-        out_channels: of input and output.
+        out_channels: the number of channels of input and output.
         output_size: height and width of the output.
         no_create: see `PlainNetBasicBlockClass`.
         block_name: see `PlainNetBasicBlockClass`.

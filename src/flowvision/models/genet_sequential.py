@@ -94,8 +94,8 @@ class ResBlock(Sequential):
 
     Args:
         inner_block_list: the blocks, at least one.
-        in_channels: of the input; by default those of the first block.
-        stride: of the shortcut; by default that of all blocks together.
+        in_channels: the number of channels of the input; by default those of the first block.
+        stride: the stride of the shortcut; by default that of all blocks together.
         no_create: see `PlainNetBasicBlockClass`.
         block_name: see `PlainNetBasicBlockClass`.
 

@@ -44,8 +44,8 @@ class GhostModule(nn.Module):
     Input (N, in_channels, H, W), output (N, out_channels, H, W).
 
     Args:
-        in_channels: of the input.
-        out_channels: of the output, an even number.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the output, an even number.
         relu: whether rectifiers follow.
     """
 
@@ -67,11 +67,11 @@ class GhostBottleneck(nn.Module):
     Input (N, in_channels, H, W), output (N, out_channels, H / stride, W / stride).
 
     Args:
-        in_channels: of the input.
+        in_channels: the number of channels of the input.
         mid_channels: between the ghost modules.
-        out_channels: of the output.
-        kernel: of the depthwise convolution.
-        stride: of the depthwise convolution, which a stride of 1 leaves out.
+        out_channels: the number of channels of the output.
+        kernel: the kernel size of the depthwise convolution.
+        stride: the stride of the depthwise convolution, which a stride of 1 leaves out.
         use_se: whether there is squeeze-and-excitation.
     """
 

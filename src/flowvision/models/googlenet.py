@@ -37,8 +37,8 @@ class BasicConv2d(nn.Module):
     """A convolution without bias, batch normalization and a rectifier.
 
     Args:
-        in_channels: of the input.
-        out_channels: of the output.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the output.
         **kwargs: further arguments of the convolution, such as `kernel_size`.
     """
 
@@ -75,7 +75,7 @@ class Inception(nn.Module):
     that is 5 x 5 in the paper is 3 x 3, as in all published weights.
 
     Args:
-        in_channels: of the input.
+        in_channels: the number of channels of the input.
         ch1x1: channels of the first branch.
         ch3x3red: channels before the 3 x 3 convolution of the second branch.
         ch3x3: channels of the second branch.
@@ -122,7 +122,7 @@ class InceptionAux(nn.Module):
     Input (N, in_channels, H, W); output (N, num_classes).
 
     Args:
-        in_channels: of the input.
+        in_channels: the number of channels of the input.
         num_classes: the number of classes.
         conv_block: makes a convolution, see `BasicConv2d`.
         dropout: the probability with which a feature is dropped before the last layer.

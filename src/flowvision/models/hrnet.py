@@ -84,7 +84,7 @@ class HighResolutionModule(nn.Module):
     Input and output: tensors (N, channels[i], H / 2^i, W / 2^i).
 
     Args:
-        channels: of each branch.
+        channels: the number of channels of each branch.
         depth: the number of blocks of each branch.
 
     Example:

@@ -30,10 +30,10 @@ class MNASInvertedResidual(nn.Module):
     shapes the input is added to the output.
 
     Args:
-        in_channels: of the input.
-        out_channels: of the output.
-        kernel_size: of the depthwise convolution.
-        stride: of the depthwise convolution.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the output.
+        kernel_size: the kernel size of the depthwise convolution.
+        stride: the stride of the depthwise convolution.
         expansion: by how many times it has more channels than the input.
     """
 

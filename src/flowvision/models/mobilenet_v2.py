@@ -33,7 +33,7 @@ class InvertedResidual(nn.Module):
     Args:
         inp: channels of the input.
         oup: channels of the output.
-        stride: of the depthwise convolution, 1 or 2.
+        stride: the stride of the depthwise convolution, 1 or 2.
         expand_ratio: by how many times the depthwise convolution has more channels than the input.
         norm_layer: makes a normalization from the number of channels.
 
@@ -81,7 +81,7 @@ class MobileNetV2(nn.Module):
         width_mult: by which all numbers of channels are multiplied.
         inverted_residual_setting: a row for each stage: expansion, channels, number of blocks,
             stride of the first one.
-        round_nearest: of which numbers of channels are multiples.
+        round_nearest: a divisor of the numbers of channels.
         block: makes a block, see `InvertedResidual`.
         norm_layer: makes a normalization from the number of channels.
         dropout: the probability with which a feature is dropped before the classifier.

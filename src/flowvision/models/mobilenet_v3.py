@@ -26,14 +26,14 @@ class InvertedResidualConfig:
     """A row of the paper's tables 1 and 2.
 
     Attributes:
-        input_channels: of the block.
+        input_channels: the number of channels of the block.
         kernel: the size of the depthwise convolution.
-        expanded_channels: of the depthwise convolution.
-        out_channels: of the block.
+        expanded_channels: the number of channels of the depthwise convolution.
+        out_channels: the number of channels of the block.
         use_se: whether there is squeeze-and-excitation.
         activation: "RE" for a rectifier, "HS" for hard swish.
-        stride: of the depthwise convolution, unless it is dilated.
-        dilation: of the depthwise convolution.
+        stride: the stride of the depthwise convolution, unless it is dilated.
+        dilation: the dilation of the depthwise convolution.
     """
 
     input_channels: int

@@ -19,12 +19,12 @@ class ConvLayer(nn.Module):
     Input (N, in_channels, H, W), output (N, out_channels, H / stride, W / stride).
 
     Args:
-        in_channels: of the input.
-        out_channels: of the output.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the output.
         kernel_size: an odd number.
-        stride: of the convolution.
-        dilation: of the convolution.
-        groups: of the convolution.
+        stride: the stride of the convolution.
+        dilation: the dilation of the convolution.
+        groups: the number of groups of the convolution.
         bias: whether the convolution has a bias.
         padding_mode: see `oneflow.nn.Conv2d`.
         use_norm: whether there is batch normalization.
@@ -80,9 +80,9 @@ class MobileViTInvertedResidual(nn.Module):
     shapes the input is added to the output.
 
     Args:
-        in_channels: of the input.
-        out_channels: of the output.
-        stride: of the depthwise convolution.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the output.
+        stride: the stride of the depthwise convolution.
         expand_ratio: by how many times it has more channels than the input.
 
     Example:
@@ -197,7 +197,7 @@ class MobileViTBlock(nn.Module):
     Input and output (N, in_channels, H, W); sizes that patches do not divide are interpolated.
 
     Args:
-        in_channels: of the input.
+        in_channels: the number of channels of the input.
         transformer_dim: features of the transformer.
         ffn_dim: hidden features of the transformer's perceptrons.
         n_transformer_blocks: the depth of the transformer.
@@ -311,7 +311,7 @@ class MobileViTConfig:
     Attributes:
         widths: channels of the five stages.
         dims: features of the transformers of the last three stages.
-        expand_ratio: of the inverted residuals.
+        expand_ratio: the expansion of the inverted residuals.
     """
 
     widths: tuple[int, int, int, int, int]

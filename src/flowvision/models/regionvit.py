@@ -56,7 +56,7 @@ class AttentionWithRelPos(SelfAttention):
         """Mix each regional token with the local tokens of its window.
 
         Args:
-            x: of shape (N, windows, 1 + tokens, dim), the regional token first.
+            x: a tensor of shape (N, windows, 1 + tokens, dim), the regional token first.
             mask: added to the scores, of shape (windows, 1, 1, 1 + tokens).
         """
         bias = nn.functional.pad(self.rel_pos[:, flow.tensor(self.rel_pos_index)], (1, 0, 1, 0))
@@ -143,8 +143,9 @@ class Projection(nn.Module):
     The same convolution serves both.
 
     Args:
-        in_channels: of the input.
-        out_channels: of the output; with as many as the input there is nothing to do.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the output; with as many as the input there is
+            nothing to do.
 
     Example:
         >>> import oneflow as flow
@@ -175,8 +176,9 @@ def convert_to_flatten_layout(
     """Put each regional token before the local tokens that it stands for.
 
     Args:
-        regional: of shape (N, C, rows, columns).
-        local: of shape (N, C, H, W), padded at the bottom and on the right where windows overhang.
+        regional: a tensor of shape (N, C, rows, columns).
+        local: a tensor of shape (N, C, H, W), padded at the bottom and on the right where windows
+            overhang.
         window_size: height and width of a window.
 
     Returns:
@@ -213,7 +215,7 @@ def convert_to_spatial_layout(
     """Undo `convert_to_flatten_layout`.
 
     Args:
-        tokens: of shape (N, rows * columns, 1 + tokens, C).
+        tokens: a tensor of shape (N, rows * columns, 1 + tokens, C).
         regions: rows and columns of regional tokens.
         size: height and width of the grid of local tokens.
         window_size: height and width of a window.
@@ -240,7 +242,7 @@ class ConvAttBlock(nn.Module):
     """A stage of RegionViT: a projection, then blocks.
 
     Args:
-        in_channels: of the grids.
+        in_channels: the number of channels of the grids.
         out_channels: the length of a token.
         window_size: height and width of a window of local tokens.
         blocks: the blocks.

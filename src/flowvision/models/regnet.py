@@ -102,9 +102,9 @@ class RegNetBlock(nn.Module):
     Input (N, in_channels, H, W), output (N, out_channels, H / stride, W / stride).
 
     Args:
-        in_channels: of the input.
-        out_channels: of the output.
-        stride: of the 3 x 3 convolution.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the output.
+        stride: the stride of the 3 x 3 convolution.
         group_width: channels per group of the 3 x 3 convolution.
         se_ratio: see `BlockParams`.
         norm_layer: makes a normalization from the number of channels.

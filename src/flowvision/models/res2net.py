@@ -19,7 +19,7 @@ class Bottle2neck(nn.Module):
     Args:
         inplanes: channels of the input.
         planes: a quarter of the channels of the output.
-        stride: of the 3 x 3 convolutions.
+        stride: the stride of the 3 x 3 convolutions.
         downsample: brings the shortcut to the shape of the output; the block is then the first of
             its stage, whose scales do not see each other.
         baseWidth: channels of a scale where `planes` is 64.

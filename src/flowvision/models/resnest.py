@@ -19,7 +19,7 @@ class SplitAttn(nn.Module):
     Input and output (N, channels, H, W).
 
     Args:
-        channels: of the input and of each split.
+        channels: the number of channels of the input and of each split.
         radix: the number of splits.
     """
 
@@ -51,7 +51,7 @@ class ResNestBottleneck(nn.Module):
     Args:
         inplanes: channels of the input.
         planes: a quarter of the channels of the output.
-        stride: of the pooling after split attention.
+        stride: the stride of the pooling after split attention.
         downsample: brings the shortcut to the shape of the output; none if it has it.
     """
 

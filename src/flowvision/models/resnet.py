@@ -47,7 +47,7 @@ class BasicBlock(nn.Module):
     Args:
         inplanes: channels of the input.
         planes: channels of the output.
-        stride: of the first convolution.
+        stride: the stride of the first convolution.
         downsample: brings the shortcut to the shape of the output; none if it has it.
         groups: must be 1.
         base_width: must be 64.
@@ -108,11 +108,11 @@ class Bottleneck(nn.Module):
     Args:
         inplanes: channels of the input.
         planes: a quarter of the channels of the output.
-        stride: of the 3 x 3 convolution.
+        stride: the stride of the 3 x 3 convolution.
         downsample: brings the shortcut to the shape of the output; none if it has it.
-        groups: of the 3 x 3 convolution.
+        groups: the number of groups of the 3 x 3 convolution.
         base_width: channels per group of the 3 x 3 convolution, where `planes` is 64.
-        dilation: of the 3 x 3 convolution.
+        dilation: the dilation of the 3 x 3 convolution.
         norm_layer: makes a normalization from the number of channels.
 
     Example:
@@ -165,7 +165,7 @@ class ResNet(nn.Module):
         num_classes: the number of classes.
         zero_init_residual: whether the last normalization of each block begins with weights of
             zero, so that the block begins as its shortcut (https://arxiv.org/abs/1706.02677).
-        groups: of the 3 x 3 convolutions of bottlenecks.
+        groups: the number of groups of the 3 x 3 convolutions of bottlenecks.
         width_per_group: channels per group of the bottlenecks of the first stage.
         replace_stride_with_dilation: for each of the last three stages, whether its convolutions
             are dilated instead of its first one having a stride of 2.

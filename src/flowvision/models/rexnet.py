@@ -21,7 +21,7 @@ class SE(nn.Module):
     Input and output (N, channels, H, W).
 
     Args:
-        channels: of the input.
+        channels: the number of channels of the input.
         se_ratio: by how many times the layer between has fewer channels.
 
     Example:
@@ -60,12 +60,12 @@ def ConvBNAct(
 
     Args:
         out: the list.
-        in_channels: of the input.
-        channels: of the output.
-        kernel: of the convolution.
-        stride: of the convolution.
-        pad: of the convolution.
-        num_group: of the convolution.
+        in_channels: the number of channels of the input.
+        channels: the number of channels of the output.
+        kernel: the kernel size of the convolution.
+        stride: the stride of the convolution.
+        pad: the padding of the convolution.
+        num_group: the number of groups of the convolution.
         active: whether there is a rectifier.
         relu6: whether it ends at 6.
 
@@ -117,11 +117,11 @@ class RexNetBottleneck(nn.Module):
     Input (N, in_channels, H, W), output (N, channels, H / stride, W / stride).
 
     Args:
-        in_channels: of the input.
-        channels: of the output.
+        in_channels: the number of channels of the input.
+        channels: the number of channels of the output.
         t: by how many times the depthwise convolution has more channels than the input.
-        stride: of the depthwise convolution.
-        se_ratio: of squeeze-and-excitation; 0 for none.
+        stride: the stride of the depthwise convolution.
+        se_ratio: the ratio of squeeze-and-excitation; 0 for none.
     """
 
     def __init__(self, in_channels: int, channels: int, t: int, stride: int, se_ratio: int) -> None:

@@ -20,11 +20,11 @@ class LinearBottleneck(nn.Module):
     Input (N, in_channels, H, W), output (N, channels, H / stride, W / stride).
 
     Args:
-        in_channels: of the input.
-        channels: of the output.
+        in_channels: the number of channels of the input.
+        channels: the number of channels of the output.
         t: by how many times the depthwise convolution has more channels than the input.
-        kernel_size: of the depthwise convolution.
-        stride: of the depthwise convolution.
+        kernel_size: the kernel size of the depthwise convolution.
+        stride: the stride of the depthwise convolution.
 
     Example:
         >>> import oneflow as flow
@@ -61,7 +61,7 @@ class ReXNetV1_lite(nn.Module):
 
     Args:
         fix_head_stem: whether the first and the last convolution keep their channels.
-        divisible_value: of which numbers of channels are multiples.
+        divisible_value: a divisor of the numbers of channels.
         input_ch: channels of the first block.
         final_ch: by how many the channels grow to the last block.
         multiplier: by which all numbers of channels are multiplied.

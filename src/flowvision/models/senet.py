@@ -21,8 +21,8 @@ class SEBottleneckBase(nn.Module):
         inplanes: channels of the input.
         planes: a quarter of the channels of the output.
         widths: channels after the first and after the second convolution.
-        strides: of the first and of the second convolution.
-        groups: of the second convolution.
+        strides: the strides of the first and of the second convolution.
+        groups: the number of groups of the second convolution.
         reduction: by how many times squeeze-and-excitation reduces the channels.
         downsample: brings the shortcut to the shape of the output; none if it has it.
     """
@@ -118,15 +118,15 @@ class SENet(nn.Module):
         block: makes a block from channels of the input, a quarter of those of the output, groups,
             reduction, stride and shortcut; see `SEBottleneckBase`.
         layers: the number of blocks in each of the four stages.
-        groups: of the 3 x 3 convolutions.
+        groups: the number of groups of the 3 x 3 convolutions.
         reduction: by how many times squeeze-and-excitation reduces the channels.
         dropout_p: the probability with which a feature is dropped before the classifier; None for
             no dropout.
         inplanes: channels of the first blocks' input.
         input_3x3: whether the network begins with three 3 x 3 convolutions, instead of one of
             7 x 7.
-        downsample_kernel_size: of the shortcuts with a stride.
-        downsample_padding: of the shortcuts with a stride.
+        downsample_kernel_size: the kernel size of the shortcuts with a stride.
+        downsample_padding: the padding of the shortcuts with a stride.
         num_classes: the number of classes.
     """
 

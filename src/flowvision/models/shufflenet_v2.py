@@ -68,7 +68,8 @@ class ShuffleNetV2(nn.Module):
 
     Args:
         stages_repeats: the number of units of each of the three stages.
-        stages_out_channels: of the first convolution, of the stages, and of the last convolution.
+        stages_out_channels: the number of channels of the first convolution, of the stages, and of
+            the last convolution.
         num_classes: the number of classes.
         inverted_residual: makes a unit, see `ShuffleUnit`.
     """

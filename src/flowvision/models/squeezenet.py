@@ -13,9 +13,9 @@ class Fire(nn.Module):
     Input (N, in_channels, H, W), output (N, 2 * expand_channels, H, W).
 
     Args:
-        in_channels: of the input.
+        in_channels: the number of channels of the input.
         squeeze_channels: between the two parts.
-        expand_channels: of each of the two convolutions that expand.
+        expand_channels: the number of channels of each of the two convolutions that expand.
     """
 
     def __init__(self, in_channels: int, squeeze_channels: int, expand_channels: int) -> None:

@@ -24,7 +24,7 @@ class CMlp(ConvMlp):
     Args:
         in_features: the number of channels of the input.
         hidden_features: in between; default `in_features`.
-        out_features: of the output; default `in_features`.
+        out_features: the number of features of the output; default `in_features`.
         act_layer: makes the activation.
         drop: the probability with which a feature is dropped.
 
@@ -134,7 +134,7 @@ class UniFormerPatchEmbed(nn.Module):
     Input (N, in_channels, H, W), output (N, dim, H / stride, W / stride).
 
     Args:
-        in_channels: of the input.
+        in_channels: the number of channels of the input.
         dim: the channels of the output.
         stride: 2 or 4.
 

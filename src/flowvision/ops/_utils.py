@@ -12,7 +12,7 @@ def convert_boxes_to_roi_format(boxes: Sequence[Tensor]) -> Tensor:
     """Concatenate the boxes of several images, each with the number of its image before it.
 
     Args:
-        boxes: of shape (n_i, 4), one tensor for each image.
+        boxes: tensors of shape (n_i, 4), one tensor for each image.
 
     Returns:
         Tensor of shape (n_1 + n_2 + ..., 5).

@@ -18,8 +18,8 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float, keep_n: int = -1) -
     nothing. Takes O(n log n + kept * n).
 
     Args:
-        boxes: of shape (n, 4).
-        scores: of shape (n,).
+        boxes: a tensor of shape (n, 4).
+        scores: a tensor of shape (n,).
         iou_threshold: boxes are dropped if their intersection over union with a better one is
             larger.
         keep_n: how many boxes to keep at most, the best; fewer take less time. A negative number:
@@ -47,8 +47,8 @@ def batched_nms(
     """Non-maximum suppression within each category.
 
     Args:
-        boxes: of shape (n, 4).
-        scores: of shape (n,).
+        boxes: a tensor of shape (n, 4).
+        scores: a tensor of shape (n,).
         idxs: the categories, integers of shape (n,); boxes of different ones do not suppress
             each other.
         iou_threshold: see `nms`.
@@ -78,8 +78,8 @@ def batched_nms_padded(
     It can be part of an `nn.Graph`, where sizes must not depend on values.
 
     Args:
-        boxes: of shape (n, 4).
-        scores: of shape (n,); boxes with a score of -inf are never kept.
+        boxes: a tensor of shape (n, 4).
+        scores: a tensor of shape (n,); boxes with a score of -inf are never kept.
         idxs: see `batched_nms`.
         iou_threshold: see `nms`.
         keep_n: how many boxes to keep at most.
@@ -126,7 +126,7 @@ def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
     """Return the positions of the boxes whose width and height are at least `min_size`.
 
     Args:
-        boxes: of shape (n, 4).
+        boxes: a tensor of shape (n, 4).
         min_size: the smallest side that is kept; NaN sides are not.
 
     Returns:
@@ -146,7 +146,7 @@ def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
     """Move corners outside an image to its border.
 
     Args:
-        boxes: of shape (..., 4).
+        boxes: a tensor of shape (..., 4).
         size: height and width of the image.
 
     Returns:
@@ -168,7 +168,7 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
     """Convert boxes between formats.
 
     Args:
-        boxes: of shape (..., 4).
+        boxes: a tensor of shape (..., 4).
         in_fmt: "xyxy" (two corners), "xywh" (corner, width and height) or "cxcywh" (centre, width
             and height).
         out_fmt: one of these.
@@ -205,7 +205,7 @@ def box_area(boxes: Tensor) -> Tensor:
     """Return the areas of boxes.
 
     Args:
-        boxes: of shape (..., 4).
+        boxes: a tensor of shape (..., 4).
 
     Returns:
         Areas of shape (...); those of integer and half-precision boxes are computed in a type in
@@ -225,8 +225,8 @@ def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
     """Return the intersection over union of all pairs of boxes.
 
     Args:
-        boxes1: of shape (n, 4).
-        boxes2: of shape (m, 4).
+        boxes1: a tensor of shape (n, 4).
+        boxes2: a tensor of shape (m, 4).
 
     Returns:
         Values in [0, 1] of shape (n, m); NaN between two boxes of zero area.
@@ -248,8 +248,8 @@ def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
     apart differ, too (https://arxiv.org/abs/1902.09630).
 
     Args:
-        boxes1: of shape (n, 4).
-        boxes2: of shape (m, 4).
+        boxes1: a tensor of shape (n, 4).
+        boxes2: a tensor of shape (m, 4).
 
     Returns:
         Values in [-1, 1] of shape (n, m).
@@ -274,8 +274,8 @@ def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
     (https://arxiv.org/abs/1911.08287).
 
     Args:
-        boxes1: of shape (n, 4).
-        boxes2: of shape (m, 4).
+        boxes1: a tensor of shape (n, 4).
+        boxes2: a tensor of shape (m, 4).
         eps: added to what is divided by.
 
     Returns:
@@ -301,8 +301,8 @@ def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
     https://arxiv.org/abs/1911.08287. The factor of the penalty counts as a constant in gradients.
 
     Args:
-        boxes1: of shape (n, 4).
-        boxes2: of shape (m, 4).
+        boxes1: a tensor of shape (n, 4).
+        boxes2: a tensor of shape (m, 4).
         eps: added to what is divided by.
 
     Returns:
@@ -326,7 +326,7 @@ def masks_to_boxes(masks: Tensor) -> Tensor:
     """Return the smallest boxes around masks.
 
     Args:
-        masks: of shape (n, height, width); what is not 0 belongs to the mask.
+        masks: a tensor of shape (n, height, width); what is not 0 belongs to the mask.
 
     Returns:
         float32 boxes of shape (n, 4), the first and the last column and row of each mask.

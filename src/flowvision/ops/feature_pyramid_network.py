@@ -26,7 +26,7 @@ class ExtraFPNBlock(nn.Module):
         Args:
             results: the levels of the pyramid, the largest first.
             x: the features that it was made of.
-            names: of the levels.
+            names: the names of the levels.
 
         Returns:
             The levels and their names, with the added ones.
@@ -42,7 +42,7 @@ class FeaturePyramidNetwork(nn.Module):
 
     Args:
         in_channels_list: channels of each level of the input.
-        out_channels: of each level of the output.
+        out_channels: the number of channels of each level of the output.
         extra_blocks: adds levels at the end.
 
     Example:
@@ -125,9 +125,10 @@ class LastLevelP6P7(ExtraFPNBlock):
     """Adds the levels "p6" and "p7" by strided convolutions, as RetinaNet has them.
 
     Args:
-        in_channels: of what the levels are made of: the last level of the pyramid if it has as many
-            channels as the added ones, otherwise the last features of the backbone.
-        out_channels: of the added levels.
+        in_channels: the number of channels of what the levels are made of: the last level of the
+            pyramid if it has as many channels as the added ones, otherwise the last features of the
+            backbone.
+        out_channels: the number of channels of the added levels.
 
     Example:
         >>> import oneflow as flow
@@ -163,7 +164,7 @@ def rename_wrapped_convolution(state_dict: dict[str, Any], prefix: str) -> None:
 
     Args:
         state_dict: is changed.
-        prefix: of the convolution here, ending in a dot.
+        prefix: the prefix of the convolution here, ending in a dot.
     """
     for name in ("weight", "bias"):
         wrapped = f"{prefix}0.{name}"

@@ -18,7 +18,7 @@ def sigmoid_focal_loss(
 
     Args:
         inputs: logits of any shape.
-        targets: of the same shape, 1 for positive and 0 for negative elements.
+        targets: a tensor of the same shape, 1 for positive and 0 for negative elements.
         alpha: the weight of positive elements, in [0, 1]; negative ones have 1 - alpha. A negative
             number: no weights.
         gamma: how fast the loss fades.

@@ -16,8 +16,8 @@ def generalized_box_iou_loss(
     Unlike the plain one it has a gradient where boxes do not touch.
 
     Args:
-        boxes1: of shape (n, 4).
-        boxes2: of shape (n, 4), each compared with the box at the same place.
+        boxes1: a tensor of shape (n, 4).
+        boxes2: a tensor of shape (n, 4), each compared with the box at the same place.
         reduction: "none", "mean" or "sum".
         eps: added to what is divided by.
 

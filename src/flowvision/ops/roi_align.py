@@ -22,9 +22,9 @@ def roi_align(
     He et al., Mask R-CNN, https://arxiv.org/abs/1703.06870. Differentiable in `input`.
 
     Args:
-        input: of shape (n, c, h, w).
-        boxes: of shape (r, 5), the number of the image before each box, or a list with the boxes of
-            each image.
+        input: a tensor of shape (n, c, h, w).
+        boxes: a tensor of shape (r, 5), the number of the image before each box, or a list with the
+            boxes of each image.
         output_size: bins below each other and side by side, or one number for both.
         spatial_scale: elements of `input` per unit of `boxes`.
         sampling_ratio: samples per bin and direction; 0 or less: one per element, rounded up.
@@ -63,7 +63,7 @@ def ps_roi_align(
     with `aligned` in `roi_align`.
 
     Args:
-        input: of shape (n, c * output_size[0] * output_size[1], h, w).
+        input: a tensor of shape (n, c * output_size[0] * output_size[1], h, w).
         boxes: see `roi_align`.
         output_size: see `roi_align`.
         spatial_scale: see `roi_align`.

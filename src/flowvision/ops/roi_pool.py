@@ -26,9 +26,9 @@ def roi_pool(
     gets the gradient.
 
     Args:
-        input: of shape (n, c, h, w).
-        boxes: of shape (r, 5), the number of the image before each box, or a list with the boxes of
-            each image.
+        input: a tensor of shape (n, c, h, w).
+        boxes: a tensor of shape (r, 5), the number of the image before each box, or a list with the
+            boxes of each image.
         output_size: bins below each other and side by side, or one number for both.
         spatial_scale: elements of `input` per unit of `boxes`.
 

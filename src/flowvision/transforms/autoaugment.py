@@ -44,10 +44,10 @@ class _MagnitudeRanges:
     """The largest magnitudes of operations.
 
     Attributes:
-        shear: of shearing.
-        translation: of moving: a part of the image below 1, else pixels.
-        degrees: of turning.
-        color: of brightness, color, contrast and sharpness.
+        shear: the size of a shear.
+        translation: the distance of a move: a part of the image below 1, else pixels.
+        degrees: the angle of a rotation.
+        color: the size of changes of brightness, color, contrast and sharpness.
         bits: those that posterizing keeps at the smallest and at the largest magnitude.
     """
 
@@ -94,7 +94,7 @@ def apply_operation(
         img: a Pillow image, or a tensor ``[..., C, H, W]``.
         name: the operation's.
         magnitude: how strong it is; its meaning depends on the operation.
-        interpolation: of operations that move pixels.
+        interpolation: the interpolation of operations that move pixels.
         fill: color of pixels from outside, by default 0.
 
     Raises:
@@ -169,7 +169,7 @@ class AutoAugment(_Augmentation):
 
     Args:
         policy: the data set that the pairs were learned on.
-        interpolation: of operations that move pixels.
+        interpolation: the interpolation of operations that move pixels.
         fill: color of pixels from outside, by default 0.
 
     Example:
@@ -211,7 +211,7 @@ class RandAugment(_Augmentation):
         num_ops: number of operations.
         magnitude: number of the magnitude, from 0.
         num_magnitude_bins: number of magnitudes.
-        interpolation: of operations that move pixels.
+        interpolation: the interpolation of operations that move pixels.
         fill: color of pixels from outside, by default 0.
 
     Example:
@@ -250,7 +250,7 @@ class TrivialAugmentWide(_Augmentation):
 
     Args:
         num_magnitude_bins: number of magnitudes.
-        interpolation: of operations that move pixels.
+        interpolation: the interpolation of operations that move pixels.
         fill: color of pixels from outside, by default 0.
 
     Example:
@@ -290,7 +290,7 @@ class AugMix(_Augmentation):
         chain_depth: operations in a chain; -1 draws one, two or three.
         alpha: parameter of the distributions of weights.
         all_ops: with changes of brightness, color, contrast and sharpness, too.
-        interpolation: of operations that move pixels.
+        interpolation: the interpolation of operations that move pixels.
         fill: color of pixels from outside, by default 0.
 
     Raises:

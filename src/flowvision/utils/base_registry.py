@@ -12,7 +12,7 @@ class Registry(Iterable[tuple[str, T]], Generic[T]):
     """Objects by their names, such as the backbones that a configuration may name.
 
     Args:
-        name: of the list, for messages.
+        name: the name of the list, for messages.
 
     Example:
         >>> from flowvision.utils.base_registry import Registry

@@ -11,7 +11,7 @@ class Layer_Registry(Registry[Any]):
     """Layers by their names, see `Registry`.
 
     Args:
-        name: of the list.
+        name: the name of the list.
 
     Example:
         >>> from flowvision.utils.layer_registry import Layer_Registry

@@ -113,7 +113,7 @@ def save_image(
         value_range: the numbers that become 0 and 1.
         scale_each: normalise each image for itself.
         pad_value: what is between them.
-        format: of the file, by default by its ending.
+        format: the format of the file, by default by its ending.
         range: earlier name of `value_range`.
 
     Example:

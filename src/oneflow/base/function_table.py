@@ -12,7 +12,7 @@ class FunctionTable(dict[str, F]):
     """Functions by name; no name can be registered twice.
 
     Args:
-        kind: of the functions, for the error: "a rule for JAX's primitive".
+        kind: the kind of the functions, for the error: "a rule for JAX's primitive".
 
     Example:
         >>> from oneflow.base.function_table import FunctionTable

@@ -100,7 +100,8 @@ def compiled_without_interrupt(function: Callable[..., T]) -> Callable[..., T]:
     """Return a function that JAX has jitted so that no signal handler runs while it is compiled.
 
     Args:
-        function: of arrays; JAX traces and compiles it in its first call for shapes and dtypes.
+        function: a function of arrays; JAX traces and compiles it in its first call for shapes and
+            dtypes.
     """
     keys: set[tuple] = set()
 

@@ -23,7 +23,7 @@ def require_size(name: str, shape: tuple[int, ...], dtype: Any, copies: int = 1)
     """Check that an array of these sizes can exist.
 
     Args:
-        name: of the operator that would make it, for the error.
+        name: the name of the operator that would make it, for the error.
         shape: sizes. Zeros count as ones, because XLA multiplies the others nevertheless.
         dtype: a dtype, or NumPy's.
         copies: number of devices of a global tensor; each may hold all of it.

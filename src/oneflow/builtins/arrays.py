@@ -455,9 +455,9 @@ def global_arange(
         start: first number; a single positional argument is `end`.
         end: bound.
         step: distance, not zero.
-        dtype: of the result.
-        placement: of the result.
-        sbp: of the result.
+        dtype: the dtype of the result.
+        placement: the placement of the result.
+        sbp: the SBP of the result.
 
     Example:
         >>> import oneflow as flow

@@ -38,10 +38,10 @@ def fused_multi_head_attention_inference(
         causal: whether a position sees only those up to its own.
         query_hidden_slice_start: first feature of the query.
         query_hidden_slice_end: the one behind its last; -1: all.
-        key_hidden_slice_start: of the keys.
-        key_hidden_slice_end: of the keys.
-        value_hidden_slice_start: of the values.
-        value_hidden_slice_end: of the values.
+        key_hidden_slice_start: the first feature of the keys.
+        key_hidden_slice_end: the end of the features of the keys.
+        value_hidden_slice_start: the first feature of the values.
+        value_hidden_slice_end: the end of the features of the values.
 
     Returns:
         Tensor of shape ``(batch, length of query, features of value)``.

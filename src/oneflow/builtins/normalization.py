@@ -221,7 +221,7 @@ def normalization(
 
     Args:
         x: floating point tensor.
-        moving_mean: of each channel; changed in training.
+        moving_mean: the mean of each channel; changed in training.
         moving_variance: likewise.
         gamma: factor of each channel.
         beta: summand of each channel.

@@ -72,8 +72,8 @@ def fused_matmul_bias_add_relu_dropout(
 
     Args:
         x: input, shape ``(..., features)``.
-        weights: of each layer.
-        biases: of each layer.
+        weights: the weight of each layer.
+        biases: the bias of each layer.
         skip_final_activation: the last layer has no `relu`.
         dropout_rate_list: the part of each layer's results that is dropped.
         generator: where the random numbers come from.

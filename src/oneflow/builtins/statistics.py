@@ -117,7 +117,7 @@ def batch_norm_backward_reduce(
     Args:
         grad_out: gradient of the result.
         input: the batch.
-        mean: of all batches.
+        mean: the mean of all batches.
         invstd: likewise.
         axis: the dimension of the channels.
 
@@ -156,7 +156,7 @@ def batch_norm_backward_elemt(
     Args:
         grad_out: gradient of the result.
         input: the batch.
-        mean: of all batches.
+        mean: the mean of all batches.
         invstd: likewise.
         weight: factor per channel.
         sum_dy: the first result of `batch_norm_backward_reduce`, of all processes together.

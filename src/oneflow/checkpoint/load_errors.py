@@ -41,7 +41,7 @@ def load_errors(label: Any, what: str = _FORMATS) -> Iterator[None]:
     memory, of which no file may ask for more than its size allows.
 
     Args:
-        label: of what is loaded.
+        label: the label of what is loaded.
         what: says what is wrong with it.
 
     Raises:

@@ -33,7 +33,7 @@ class Entry(NamedTuple):
 
     Attributes:
         dtype: its element type.
-        shape: of the whole.
+        shape: the shape of the whole.
         parts: what it consists of.
     """
 

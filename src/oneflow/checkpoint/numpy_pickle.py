@@ -33,7 +33,7 @@ class Budget:
     is made of a file is bounded by its size.
 
     Args:
-        size: of the file, in bytes.
+        size: the size of the file, in bytes.
     """
 
     _MIN_LIMIT, _MAX_RATIO = 2**28, 16

@@ -44,7 +44,7 @@ def remove_old_versions(root: Path, pattern: str, named: Callable[[], str | None
 
     Args:
         root: the folder around them.
-        pattern: of their names, as `Path.glob` takes it.
+        pattern: the pattern of their names, as `Path.glob` takes it.
         named: says which of them the manifest names now. Raises a RuntimeError if it is damaged;
             then everything stays.
     """

@@ -32,8 +32,8 @@ class SavedShard(NamedTuple):
 
     Attributes:
         file: name of the file.
-        offsets: of the shard in each dimension of the tensor.
-        sizes: of the shard.
+        offsets: the offsets of the shard in each dimension of the tensor.
+        sizes: the sizes of the shard.
     """
 
     file: str
@@ -45,8 +45,8 @@ class ShardToSave(NamedTuple):
     """A shard that a rank must save.
 
     Attributes:
-        name: of the tensor.
-        device_index: of its device in the flat list of ranks; None for a local tensor.
+        name: the name of the tensor.
+        device_index: the index of its device in the flat list of ranks; None for a local tensor.
     """
 
     name: str

@@ -29,7 +29,7 @@ class MemoryLayout(NamedTuple):
     Attributes:
         shape: sizes.
         strides: distances between neighbours along each dimension.
-        offset: of the first element.
+        offset: the offset of the first element.
         is_conjugate: the tensor shows the conjugates of them.
     """
 
@@ -93,7 +93,7 @@ class SharedTensor(NamedTuple):
     """A tensor in a memory that others may share.
 
     Attributes:
-        name: of its numbers.
+        name: the name of its numbers.
         tensor: itself.
         description: its header in the file.
     """

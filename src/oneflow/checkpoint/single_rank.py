@@ -98,7 +98,7 @@ class _Received:
 
     Attributes:
         structure: the object, described.
-        size: of its tensors, in bytes.
+        size: the size of its tensors, in bytes.
     """
 
     def __init__(self, rank: int, load_here: Callable[[], Any]) -> None:

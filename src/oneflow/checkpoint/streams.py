@@ -44,7 +44,7 @@ def read_into(file: Any, memory: np.ndarray) -> None:
 
     Args:
         file: the file.
-        memory: of bytes.
+        memory: an array of bytes.
 
     Raises:
         ValueError: the file ends early.

@@ -305,7 +305,7 @@ class StructureDecoder:
         read: gives the NumPy array with a name.
         make: makes the tensor with a name, or that of a layout in it, for the place that it was
             saved from.
-        size: of the file, in bytes.
+        size: the size of the file, in bytes.
     """
 
     def __init__(self, read: Callable[[str], np.ndarray], make: MakeTensor, size: int) -> None:

@@ -47,7 +47,7 @@ class TensorReader:
     Args:
         source: the arrays.
         restore_location: maps the device or sharding that a tensor was saved from to its new one.
-        size: of the file, in bytes.
+        size: the size of the file, in bytes.
     """
 
     def __init__(self, source: ArraySource, restore_location: RestoreLocation, size: int) -> None:

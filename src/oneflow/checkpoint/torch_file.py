@@ -38,7 +38,7 @@ _ZIP_HEAD, _PICKLE_HEAD = b"PK\x03\x04", b"\x80"
 _END_HEAD, _END_BYTES, _LARGE = b"PK\x05\x06", 22, 0xFFFFFFFF
 # The length of the records before it that have larger numbers.
 _LARGE_END_BYTES = 56 + 20
-# The begin of an entry, and where in it the lengths of its name and of what follows are.
+# The length of the fixed part of an entry, and where in it the lengths of the variable parts are.
 _ENTRY_BYTES, _LENGTHS = 30, 26
 # Files of Python that reach any place at once.
 _IN_PLACE = io.BufferedReader | io.BufferedRandom | io.FileIO | io.BytesIO
@@ -62,9 +62,9 @@ def is_torch_file(head: bytes) -> bool:
 
 
 def load_stream(file: BinaryIO, head: bytes, restore_location: Callable[[Device], Device]) -> Any:
-    """Like `load` for a file that stands at a place of an open one.
+    """Read the object at the current position of a file, as `load` does.
 
-    What follows is left.
+    The file is left behind the object.
 
     Args:
         file: open for reading, behind `head`.
@@ -183,7 +183,7 @@ def _read_pickle(
 
     Args:
         file: it is left behind what was read.
-        size: of the file.
+        size: the size of the file.
         restore_location: returns the device for a saved device.
         persistent: gives the object behind a persistent id.
         fill: reads the contents of storages that come behind the pickle.

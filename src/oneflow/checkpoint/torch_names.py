@@ -29,7 +29,7 @@ class TorchName:
     """A name that a pickle for PyTorch holds in the place of an object of this package.
 
     Attributes:
-        module: of PyTorch.
+        module: a module of PyTorch.
         name: within it.
     """
 

@@ -177,7 +177,7 @@ def dump(
     Args:
         obj: the object.
         pickle_module: a module like `pickle`.
-        protocol: of pickles.
+        protocol: the protocol of pickles.
         storages: gets the storages of the tensors in it.
         is_legacy: whether it is for the plain files before PyTorch 1.6.
 

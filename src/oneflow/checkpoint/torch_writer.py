@@ -49,7 +49,8 @@ def save(
         obj: what to save.
         target: name of a file, or a file that is open for writing bytes.
         pickle_module: a module like `pickle`.
-        protocol: of pickles; PyTorch trusts files of the second alone without being asked to.
+        protocol: the protocol of pickles; PyTorch trusts files of the second alone without being
+            asked to.
         is_archive: whether it is an archive, or a file as before PyTorch 1.6.
         has_byte_order: whether an archive says in which order the bytes of numbers are.
 

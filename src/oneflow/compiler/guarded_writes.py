@@ -152,7 +152,7 @@ def unless(
 
     Args:
         failed: a truth value.
-        function: of the operands.
+        function: a function of the operands.
         operands: arrays.
         old_values: by the place of the result.
     """

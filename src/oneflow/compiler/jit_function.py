@@ -45,9 +45,9 @@ class JitFunction:
     Called with arrays, it is compiled for their shapes and dtypes in the first call.
 
     Args:
-        function: of arrays.
+        function: a function of arrays.
         devices: XLA's devices on which it runs, in the order of the mesh.
-        options: of `jax.jit`.
+        options: options of `jax.jit`.
     """
 
     def __init__(self, function: Callable, devices: Iterable[Any], **options: Any) -> None:
@@ -180,7 +180,7 @@ class _ProgramFile:
 
     Args:
         folder: where it lies.
-        name: of the program; no other process writes a file of this name.
+        name: the name of the program; no other process writes a file of this name.
     """
 
     def __init__(self, folder: Path, name: str) -> None:

@@ -75,7 +75,7 @@ class LoadedExecutable:
         """Run the program, unless it has left its results in `returned` already.
 
         Args:
-            arguments: of the program.
+            arguments: the arguments of the program.
             returned: an empty list, which gets one element: the list of results.
 
         Raises:

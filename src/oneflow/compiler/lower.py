@@ -54,8 +54,8 @@ class Executable:
     the results of its checks, or None when the program has none.
 
     Attributes:
-        function: of arrays, vectors of numbers and the flag of a guarded program, on all devices
-            of a placement; see `sorted_results` for what it returns.
+        function: a function of arrays, vectors of numbers and the flag of a guarded program, on all
+            devices of a placement; see `sorted_results` for what it returns.
         guarded: it takes the flag of failed checks.
         has_convolution: some instruction is a convolution, which chooses XLA's options.
         is_global: it runs on a placement.

@@ -155,7 +155,7 @@ def on_local_devices(
     Args:
         part: what each device gets.
         placement: the devices.
-        shape: of the whole.
+        shape: the shape of the whole.
         partition: how it lies on the devices.
     """
     mesh = placement.mesh

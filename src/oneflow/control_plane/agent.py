@@ -191,7 +191,7 @@ class Agent:
 
         Args:
             ranks: the group.
-            number: of the operation, see `record_collective`.
+            number: the number of the operation, see `record_collective`.
             in_background: the program goes on meanwhile, so that it may yet do what others need.
         """
         key = ",".join(map(str, ranks)), number

@@ -86,7 +86,7 @@ def find_root_cause(
 
     Args:
         processes: the exits of all processes of this machine, in any order; at least one.
-        reports: of processes of this machine, in any order.
+        reports: the reports of processes of this machine, in any order.
     """
     candidates = [
         (_priority_of_report(report), report.time, report.root_cause, report.reason)

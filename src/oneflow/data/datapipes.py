@@ -221,7 +221,7 @@ class functional_datapipe:
     """Decorator of a pipe that makes it a method of all pipes; see `IterDataPipe`.
 
     Args:
-        name: of the method.
+        name: the name of the method.
         enable_df_api_tracing: accepted; nothing is traced here.
 
     Raises:

@@ -42,7 +42,7 @@ class GlobalCall:
             there are any, the call runs as a program of its own, in all processes of the placement
             at once.
         ranks: those processes.
-        description: of the conversion, for the diagnosis of hanging processes.
+        description: the description of the conversion, for the diagnosis of hanging processes.
     """
 
     __slots__ = (

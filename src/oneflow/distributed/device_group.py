@@ -240,7 +240,7 @@ class ExchangedArray(DeferredArray):
     """The placeholder, in a value, of the array that an exchange brings.
 
     Args:
-        spec: of the value.
+        spec: the spec of the value.
         exchange: returns the arrays of this process.
         index: which of them it is.
         before: what a tensor held before, which it gets back, after the error, from one that fails.

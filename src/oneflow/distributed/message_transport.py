@@ -21,7 +21,7 @@ class MessageTransport:
 
     Args:
         ranks: the processes.
-        description: of what is sent; other processes take it for nothing else.
+        description: the description of what is sent; other processes take it for nothing else.
     """
 
     numpy = np

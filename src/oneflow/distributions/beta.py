@@ -16,8 +16,8 @@ class Beta(ExponentialFamily):
     """The beta distribution on (0, 1).
 
     Args:
-        concentration1: of the value, positive.
-        concentration0: of what is left of 1, positive.
+        concentration1: the concentration of the value, positive.
+        concentration0: the concentration of 1 minus the value, positive.
         validate_args: check parameters and values.
 
     Example:

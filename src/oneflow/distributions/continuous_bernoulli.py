@@ -21,7 +21,7 @@ class ContinuousBernoulli(SuccessProbability, InverseTransformSampling, Exponent
     autoencoders" (2019).
 
     Args:
-        probs: of success, in the Bernoulli distribution of the same shape.
+        probs: the probability of success, in the Bernoulli distribution of the same shape.
         logits: instead of it, its log-odds.
         lims: between these probabilities, where formulas divide 0 by 0, Taylor series are taken.
         validate_args: check parameters and values.

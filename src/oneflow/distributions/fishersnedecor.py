@@ -18,7 +18,7 @@ class FisherSnedecor(Distribution):
 
     Args:
         df1: degrees of freedom of the numerator, positive.
-        df2: of the denominator, positive.
+        df2: the degrees of freedom of the denominator, positive.
         validate_args: check parameters and values.
 
     Example:

@@ -17,8 +17,8 @@ class InverseGamma(TransformedDistribution):
     """The distribution of the inverse of gamma numbers.
 
     Args:
-        concentration: of the gamma distribution, positive.
-        rate: of the gamma distribution, positive.
+        concentration: the concentration of the gamma distribution, positive.
+        rate: the rate of the gamma distribution, positive.
         validate_args: check parameters and values.
 
     Example:

@@ -32,7 +32,7 @@ class StepBinding:
         written_variables: the tensors that `build` writes to in place, by their identity.
         gradients: tensors, or indices of tensor arguments, that get gradients.
         results: per result, its spec, or the tensor or index of the argument that it is.
-        structure: of the results.
+        structure: the structure of the results.
         called: structure of the arguments.
         names: the variables' names, by the identity of the tensor.
         attributes: attributes that have to be the same for the binding to hold.

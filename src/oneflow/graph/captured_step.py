@@ -49,7 +49,7 @@ class StepOutputs:
         gradients: tensors, or indices of tensor arguments, that get gradients.
         results: per result, its spec, or the tensor or the index of the argument that it is; only
             the former are outputs.
-        structure: of the results.
+        structure: the structure of the results.
     """
 
     written: tuple[int, ...]
@@ -108,7 +108,7 @@ class CapturedStep:
     """One step of a graph, as `build` and the optimizers recorded it. Nothing of it has run.
 
     Attributes:
-        name: of the graph.
+        name: the name of the graph.
         device: the device or placement on which it runs.
         program: the program; it returns the new values of `updates`, then `outputs`.
         inputs: the inputs of the program.

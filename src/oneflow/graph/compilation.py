@@ -123,7 +123,7 @@ def compile_step(
 
     Args:
         captured: the step.
-        settings: of its graph.
+        settings: the settings of its graph.
         engine: runs what it can of the step; None: XLA runs it.
     """
     dump = dump_callback(captured.name)

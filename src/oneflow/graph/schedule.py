@@ -77,7 +77,7 @@ def timeline(
     Args:
         tasks: the tasks.
         order: the order in which they start.
-        duration: of a task.
+        duration: the duration of a task.
         delay: the time between a task and one that depends on it, by the indices of both.
     """
     latency = delay or {}

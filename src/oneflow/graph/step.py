@@ -315,7 +315,7 @@ class Step:
 
         Args:
             values: the variables' values.
-            outputs: of the program; None where a pipeline failed before it was there.
+            outputs: the outputs of the program; None where a pipeline failed before it was there.
             shared: indices of variables whose old arrays others keep.
         """
         changed = outputs[: self.binding.changed]

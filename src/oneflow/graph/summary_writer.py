@@ -93,7 +93,7 @@ class SummaryWriter:
         Args:
             hparam_dict: the settings.
             metric_dict: the metrics that they led to.
-            name: of the folder; by default the time.
+            name: the name of the folder; by default the time.
             global_step: the step.
 
         Raises:

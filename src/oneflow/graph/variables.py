@@ -116,7 +116,7 @@ class GraphVariables:
 
         Args:
             name: qualified name.
-            kind: of the variable.
+            kind: the kind of the variable.
             tensor: the tensor.
             owner: the dict that has it, if one does.
             key: its key there.

@@ -21,8 +21,8 @@ class FlatEquation(NamedTuple):
     """An equation of JAX's with places for its values: the argument of rules.
 
     Attributes:
-        primitive: of JAX.
-        params: of the equation.
+        primitive: a primitive of JAX.
+        params: the parameters of the equation.
         invars: the types of its operands.
         outvars: the types of its results.
         sources: the slots of its operands.

@@ -17,13 +17,13 @@ class IndexedWindows:
     """Windows of an array at computed places, one for each vector of indices.
 
     Attributes:
-        shape: of the array.
-        sizes: of a window in each of the array's dimensions.
+        shape: the shape of the array.
+        sizes: the sizes of a window in each of the array's dimensions.
         mapped: the array's dimension for each element of an index vector.
         collapsed: dimensions of the array that a window does not keep.
         batched: pairs of a dimension of the array and one of the indices that go together.
         offsets: dimensions, of what is gathered or scattered, within a window.
-        rank: of what is gathered or scattered.
+        rank: the rank of what is gathered or scattered.
         fill_or_drop: windows that reach beyond the array are left out; else they are moved inside.
     """
 

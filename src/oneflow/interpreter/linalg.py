@@ -33,9 +33,10 @@ def _of_matrices(
     """A rule's function that goes through the matrices of a batch.
 
     Args:
-        equation: of the primitive.
+        equation: an equation of the primitive.
         function: takes one matrix of each operand and returns the results.
-        operand_ndim: of the first operand, without the dimensions of the batch.
+        operand_ndim: the number of dimensions of the first operand, without the dimensions of the
+            batch.
 
     Raises:
         UnsupportedEquation: the matrices have no elements.

@@ -34,7 +34,7 @@ class NumpyFunction:
         seconds: an estimate of the time that it takes.
 
     Args:
-        trace: of an implementation, or of a part of one.
+        trace: the trace of an implementation, or of a part of one.
 
     Raises:
         UnsupportedEquation: some primitive has no rule.

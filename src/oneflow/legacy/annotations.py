@@ -19,8 +19,8 @@ class Placeholder:
 
     Args:
         shape: its sizes. Arrays may have a smaller first size; the job is compiled for each.
-        dtype: of the job's array; the numbers of an argument are converted to it. Complex numbers
-            are not converted to real ones, nor floating-point numbers to integers.
+        dtype: the dtype of the job's array; the numbers of an argument are converted to it. Complex
+            numbers are not converted to real ones, nor floating-point numbers to integers.
 
     Raises:
         TypeError: `shape` is not a sequence of integers.
@@ -47,7 +47,7 @@ class Placeholder:
         """Return the arrays given for an argument: one, or one for each replica.
 
         Args:
-            name: of the argument, for messages.
+            name: the name of the argument, for messages.
             argument: the argument of the job.
             replicas: the number of replicas of a job in mirrored view, else 1.
 

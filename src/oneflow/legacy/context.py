@@ -33,7 +33,7 @@ class VariableSpec:
     Attributes:
         name: its name in the session.
         shape: its sizes.
-        dtype: of its elements.
+        dtype: the dtype of its elements.
         initializer: fills it when it is made.
         regularizer: the penalty that it adds to the loss of a training job.
         trainable: True if optimizers update it.
@@ -66,8 +66,8 @@ class BodyRun:
         watched: pairs of a blob and the function that gets its value.
         tracked_gradients: pairs of a blob and the function that gets its gradient.
         names: blobs by their names.
-        shared: of a replica, the devices of all replicas, which have its variables.
-        copies: of a replica, its copies of variables, and the values that they had first.
+        shared: the devices of all replicas, which have its variables, if it is a replica.
+        copies: its copies of variables, and their first values, if it is a replica.
     """
 
     job_name: str

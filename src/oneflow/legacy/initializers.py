@@ -160,11 +160,11 @@ def kaiming_initializer(
     """Numbers of variance ``gain ** 2 / fan`` (He et al., 2015, https://arxiv.org/abs/1502.01852).
 
     Args:
-        shape: of the variable; the initializer takes it from the variable itself.
+        shape: the shape of the variable; the initializer takes it from the variable itself.
         distribution: "random_normal" or "random_uniform".
         mode: "fan_in", "fan_out" or "fan_avg".
         nonlinearity: the function after the layer, as in `oneflow.nn.init.calculate_gain`.
-        negative_slope: of "leaky_relu".
+        negative_slope: the negative slope of "leaky_relu".
         data_format: "NCHW" or "NHWC": where the channels of a convolution's weight are.
 
     Example:

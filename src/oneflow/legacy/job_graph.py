@@ -37,7 +37,7 @@ class JobGraph(Graph):
     """A graph whose `build` is the body of a job.
 
     Args:
-        name: of the job.
+        name: the name of the job.
         body: the function that was decorated.
         is_training: True for a training job.
         placement: the devices of the job; None stands for one that is not named.

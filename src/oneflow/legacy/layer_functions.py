@@ -139,11 +139,11 @@ def group_norm(
     """Each sample normalized over groups of channels and all positions.
 
     Args:
-        x: of shape (N, C, *).
+        x: a tensor of shape (N, C, *).
         num_groups: number of groups.
         eps: added to the variance.
         affine: whether variables `name`_gamma and `name`_beta scale and shift each channel.
-        name: of the variables' beginning.
+        name: the name of the variables' beginning.
 
     Raises:
         ValueError: `num_groups` does not divide the channels.

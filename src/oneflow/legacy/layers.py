@@ -45,7 +45,7 @@ def dense(
     """A fully connected layer with the variables ``name-weight`` and ``name-bias``.
 
     Args:
-        inputs: of shape (..., features).
+        inputs: a tensor of shape (..., features).
         units: how many features the result has.
         activation: a function applied to the result.
         use_bias: whether a bias is added.
@@ -54,7 +54,7 @@ def dense(
         kernel_regularizer: what the weight adds to the loss.
         bias_regularizer: what the bias adds to the loss.
         trainable: True if optimizers update the variables.
-        name: of the layer; layers of one name share their variables.
+        name: the name of the layer; layers of one name share their variables.
         model_distribute: how the units are distributed over the devices of the job.
 
     Returns:
@@ -139,9 +139,9 @@ def conv2d(
         kernel_regularizer: what the weight adds to the loss.
         bias_regularizer: what the bias adds to the loss.
         trainable: True if optimizers update the variables.
-        name: of the layer; layers of one name share their variables.
-        weight_name: of the weight, instead of ``name-weight``.
-        bias_name: of the bias, instead of ``name-bias``.
+        name: the name of the layer; layers of one name share their variables.
+        weight_name: the name of the weight, instead of ``name-weight``.
+        bias_name: the name of the bias, instead of ``name-bias``.
 
     Returns:
         Images of the same order of dimensions.
@@ -229,7 +229,7 @@ def upsample_2d(
     """Images `size` times as large.
 
     Args:
-        x: of shape (N, C, H, W), or (N, H, W, C).
+        x: a tensor of shape (N, C, H, W), or (N, H, W, C).
         size: factors of the height and the width.
         align_corners: let the corners of "bilinear" be those of the image.
         data_format: "NCHW" or "NHWC".
@@ -285,7 +285,7 @@ def batch_normalization(
     others, or if it is not to train, with the moving ones.
 
     Args:
-        inputs: of any shape.
+        inputs: a tensor of any shape.
         axis: the dimension of the channels.
         momentum: what stays of the moving statistics in each step.
         epsilon: added to the variance.
@@ -299,11 +299,12 @@ def batch_normalization(
         moving_variance_initializer: ones by default.
         trainable: True if optimizers update the variables.
         training: False if it is to normalise with the moving statistics in training jobs, too.
-        name: of the layer; layers of one name share their variables.
-        gamma_name: of the variable; ``name-gamma`` by default, and likewise the next three.
-        beta_name: of the variable.
-        moving_mean_name: of the variable.
-        moving_variance_name: of the variable.
+        name: the name of the layer; layers of one name share their variables.
+        gamma_name: the name of the variable; ``name-gamma`` by default, and likewise the next
+            three.
+        beta_name: the name of the variable.
+        moving_mean_name: the name of the variable.
+        moving_variance_name: the name of the variable.
 
     Returns:
         A blob of the shape of `inputs`.
@@ -379,14 +380,14 @@ def layer_norm(
     """Layer normalization with the variables ``name-gamma`` and ``name-beta``.
 
     Args:
-        inputs: of any shape.
+        inputs: a tensor of any shape.
         center: whether ``beta`` is added.
         scale: whether ``gamma`` is multiplied.
         trainable: True if optimizers update the variables.
         begin_norm_axis: the first of the dimensions to normalise over.
         begin_params_axis: the first of the dimensions of the variables.
         epsilon: added to the variance.
-        name: of the layer; layers of one name share their variables.
+        name: the name of the layer; layers of one name share their variables.
 
     Returns:
         A blob of the shape of `inputs`.
@@ -416,7 +417,8 @@ def layer_norm_grad(
     Args:
         dy: the gradient of its result.
         x: its input.
-        mean: of the dimensions that it normalises over, of shape ``x.shape[:begin_norm_axis]``.
+        mean: the mean of the dimensions that it normalises over, of shape
+            ``x.shape[:begin_norm_axis]``.
         inv_variance: one divided by their standard deviation, of that shape.
         begin_norm_axis: the first of these dimensions.
         name: accepted.
@@ -477,12 +479,12 @@ def prelu(
     """``x`` where positive, else ``alpha * x`` with the variable ``name-alpha``.
 
     Args:
-        inputs: of shape (N, ...).
+        inputs: a tensor of shape (N, ...).
         alpha_initializer: fills ``alpha``; zeros by default.
         alpha_regularizer: what ``alpha`` adds to the loss.
         shared_axes: dimensions along which ``alpha`` is the same.
         trainable: True if optimizers update it.
-        name: of the layer; layers of one name share their variable.
+        name: the name of the layer; layers of one name share their variable.
         model_distribute: how ``alpha`` is distributed over the devices of the job.
     """
     x = _input(inputs)

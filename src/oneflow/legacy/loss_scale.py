@@ -14,7 +14,7 @@ class LossScale:
     """An optimizer's `loss_scale_policy`.
 
     Attributes:
-        factor: of the first loss.
+        factor: the factor of the first loss.
         increment_period: steps after which the factor grows; None if it stays.
         multiplier: the factor by which it grows.
 

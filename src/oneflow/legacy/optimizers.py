@@ -29,7 +29,7 @@ class JobOptimizer:
         grad_clipping: the largest norm of all gradients together, or None.
         variables: names of the variables to update, or a function that returns them; all trainable
             ones of the job by default.
-        weight_decay: of the variables chosen by the next two.
+        weight_decay: the decay of the variables chosen by the next two.
         weight_decay_includes: parts of names; only variables with one of them decay.
         weight_decay_excludes: parts of names; variables with one of them do not decay.
 
@@ -415,7 +415,7 @@ class LARS(JobOptimizer):
         self.epsilon, self.lars_coefficient = epsilon, lars_coefficient
 
     def create(self, trainable: Mapping[str, Tensor]) -> tuple[Optimizer, LambdaLR]:
-        """Return the optimizer, whose decay `change_gradients` adds; see `SGD.create`."""
+        """Return the optimizer, whose decay `change_gradients` adds; see `JobOptimizer.create`."""
         optimizer, schedule = super().create(trainable)
         for group in optimizer.param_groups:
             group["lars_weight_decay"], group["weight_decay"] = group["weight_decay"], 0.0
@@ -470,6 +470,6 @@ class CombinedOptimizer:
         return [name for optimizer in self.optimizers for name in optimizer.Variables() or ()]
 
     def minimize(self, loss: Tensor | Sequence[Tensor]) -> None:
-        """Let every optimizer update its variables; see `SGD.minimize`."""
+        """Let every optimizer update its variables; see `JobOptimizer.minimize`."""
         for optimizer in self.optimizers:
             optimizer.minimize(loss)

@@ -28,7 +28,7 @@ class SignatureBuilder:
     Without names the arguments have their own, and results are ``output_0``, ``output_1``, ....
 
     Args:
-        name: of the signature.
+        name: the name of the signature.
         graph_builder: the job's builder.
 
     Example:

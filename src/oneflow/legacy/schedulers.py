@@ -17,8 +17,8 @@ class LrScheduler:
 
     Args:
         base_lr: the first learning rate.
-        warmup: of the first steps; it multiplies the learning rate of the step 0, and the schedule
-            goes on from there as if it had run from the beginning.
+        warmup: the warmup of the first steps; it multiplies the learning rate of the step 0, and
+            the schedule goes on from there as if it had run from the beginning.
 
     Example:
         >>> import oneflow as flow
@@ -49,7 +49,7 @@ class PiecewiseConstantScheduler(LrScheduler):
     Args:
         boundaries: the steps after which the next value holds, in order.
         values: one more than boundaries.
-        warmup: of the first steps.
+        warmup: the warmup of the first steps.
 
     Raises:
         ValueError: there is another number of values.
@@ -84,7 +84,7 @@ class PiecewiseScalingScheduler(LrScheduler):
         base_lr: the first learning rate.
         boundaries: the steps from which the next scale holds, in order.
         scale: one factor for all boundaries, or one for each.
-        warmup: of the first steps.
+        warmup: the warmup of the first steps.
 
     Example:
         >>> import oneflow as flow
@@ -186,9 +186,9 @@ class PolynomialScheduler(_Decay):
         base_lr: the first learning rate.
         steps: after how many the end is reached.
         end_learning_rate: the last learning rate.
-        power: of the polynomial.
+        power: the power of the polynomial.
         cycle: go on falling from above again, each time over more steps.
-        warmup: of the first steps.
+        warmup: the warmup of the first steps.
 
     Example:
         >>> import oneflow as flow

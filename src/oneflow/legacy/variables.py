@@ -108,7 +108,7 @@ def assign(
 
     Args:
         ref: the variable.
-        value: of its shape.
+        value: a tensor of its shape.
         dtype: convert `value` to it before.
         name: accepted.
 

@@ -204,8 +204,8 @@ def unsorted_batch_segment_sum(data: Tensor, segment_ids: Tensor, num_segments: 
     """`unsorted_segment_sum` of each sample of a batch, with numbers of its own.
 
     Args:
-        data: of shape (batch, slices, ...).
-        segment_ids: of shape (batch, slices).
+        data: a tensor of shape (batch, slices, ...).
+        segment_ids: a tensor of shape (batch, slices).
         num_segments: number of slices of each result.
 
     Example:

@@ -392,7 +392,7 @@ def in_top_k(targets: Tensor, predictions: Tensor, k: int) -> Tensor:
 
     Args:
         targets: labels of shape (N,).
-        predictions: of shape (N, classes).
+        predictions: a tensor of shape (N, classes).
         k: how many predictions count.
 
     Returns:

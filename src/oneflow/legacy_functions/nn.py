@@ -45,8 +45,8 @@ def bias_add(value: Tensor, bias: Tensor, data_format: str | None = None) -> Ten
     """`value` plus a bias for each channel.
 
     Args:
-        value: of shape (N, C, ...), or (N, ..., C).
-        bias: of shape (C,).
+        value: a tensor of shape (N, C, ...), or (N, ..., C).
+        bias: a tensor of shape (C,).
         data_format: says which dimension is that of the channels: the second, as in "NCHW", or the
             last, as in "NHWC" and "NHC". Default: the second.
 
@@ -80,8 +80,8 @@ def batch_normalization(
 
     Args:
         x: any tensor.
-        mean: of shape (C,), like the other three.
-        variance: of each channel.
+        mean: a tensor of shape (C,), like the other three.
+        variance: the variance of each channel.
         offset: added afterwards.
         scale: multiplied before that.
         variance_epsilon: added to the variance.
@@ -167,7 +167,7 @@ def sparse_softmax_cross_entropy_with_logits(labels: Tensor, logits: Tensor) -> 
 
     Args:
         labels: integers of shape (N,) or (N, 1).
-        logits: of shape (N, classes).
+        logits: a tensor of shape (N, classes).
 
     Returns:
         Losses of shape (N,).
@@ -214,7 +214,7 @@ def softmax_cross_entropy_with_logits(labels: Tensor, logits: Tensor) -> Tensor:
 
     Args:
         labels: probabilities of shape (N, classes).
-        logits: of the same shape.
+        logits: a tensor of the same shape.
 
     Returns:
         Losses of shape (N,).
@@ -234,7 +234,7 @@ def sigmoid_cross_entropy_with_logits(labels: Tensor, logits: Tensor) -> Tensor:
 
     Args:
         labels: probabilities.
-        logits: of the same shape.
+        logits: a tensor of the same shape.
 
     Returns:
         Losses of that shape.
@@ -293,7 +293,7 @@ def layer_norm(
     """Layer normalization, scaled by `gamma` and moved by `beta`.
 
     Args:
-        inputs: of any shape.
+        inputs: a tensor of any shape.
         gamma: of the shape of the dimensions from `begin_params_axis` on.
         beta: of that shape.
         begin_norm_axis: the first of the dimensions to normalise over.
@@ -441,7 +441,7 @@ def pixel_shuffle_v2(input: Tensor, h_upscale_factor: int, w_upscale_factor: int
     """Make channels pixels: an image becomes `h_upscale_factor` times as high, and so on.
 
     Args:
-        input: of shape (N, C * h_upscale_factor * w_upscale_factor, H, W).
+        input: a tensor of shape (N, C * h_upscale_factor * w_upscale_factor, H, W).
         h_upscale_factor: factor of the height.
         w_upscale_factor: factor of the width.
 

@@ -17,7 +17,7 @@ def bernoulli(
     Args:
         x: probabilities.
         seed: accepted; draws follow `oneflow.manual_seed`.
-        dtype: of the result, that of `x` by default.
+        dtype: the dtype of the result, that of `x` by default.
         name: accepted.
 
     Example:

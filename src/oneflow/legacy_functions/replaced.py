@@ -64,7 +64,7 @@ def concat(
         inputs: the tensors.
         axis: the dimension.
         max_dim_size: the largest size that the dimension may get.
-        name: of the operator.
+        name: the name of the operator.
         values: another name of `inputs`.
 
     Raises:
@@ -108,7 +108,7 @@ def gather(
         axis: the dimension; by default the one after the batch dimensions.
         batch_dims: how many first dimensions `params` and `indices` have in common. If `axis` comes
             right after them, `indices` may have fewer, and all but its last count.
-        name: of the operator.
+        name: the name of the operator.
 
     Raises:
         IndexError: (at the next read of a value) an index does not exist.
@@ -142,7 +142,7 @@ def pad(
         x: the tensor.
         paddings: for each dimension, the first one first, how many before and after.
         constant_value: what is added.
-        name: of the operator.
+        name: the name of the operator.
 
     Raises:
         ValueError: there are not as many pairs as dimensions.
@@ -169,7 +169,7 @@ def slice_(
         x: the tensor.
         begin: the first index of each dimension; None for its beginning.
         size: how many indices of each dimension; None or -1 for all that follow.
-        name: of the operator.
+        name: the name of the operator.
 
     Raises:
         ValueError: there are not as many numbers as dimensions, or the part is not within `x`.
@@ -220,7 +220,7 @@ def sort(
         input: the tensor.
         axis: the dimension.
         direction: "ASCENDING" or "DESCENDING".
-        name: of the operator.
+        name: the name of the operator.
 
     Raises:
         ValueError: the direction is something else.
@@ -315,7 +315,7 @@ def transpose(
         perm: for each dimension of the result, which one of `a` it is; by default in reverse order.
         conjugate: whether complex numbers become their conjugates.
         batch_axis_non_change: accepted; XLA needs no word about the batch.
-        name: of the operator.
+        name: the name of the operator.
 
     Example:
         >>> from oneflow.compatible import single_client as flow

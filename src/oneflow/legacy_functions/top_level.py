@@ -43,7 +43,7 @@ def constant_pad2d(x: Tensor, padding: int | Sequence[int], constant_value: floa
     """Images with a number around them.
 
     Args:
-        x: of shape (N, C, H, W).
+        x: a tensor of shape (N, C, H, W).
         padding: what is added left, right, above and below, or one number for all.
         constant_value: the number.
 
@@ -125,8 +125,8 @@ def same_padding(
         x: images of one to three spatial dimensions.
         padding: "SAME_LOWER" or "SAME_UPPER": where of an odd number of rows more are added.
         data_format: such as "NCHW" or "NHWC".
-        kernel_size: of the convolution, as the next two.
-        strides: of the windows.
+        kernel_size: the kernel size of the convolution, as the next two.
+        strides: the strides of the windows.
         dilation_rate: between elements of a window.
 
     Raises:
@@ -168,7 +168,7 @@ def one_hot(
         on_value: number at the class.
         off_value: number elsewhere.
         axis: the dimension of the vectors in the result.
-        dtype: of the result, int32 by default.
+        dtype: the dtype of the result, int32 by default.
 
     Example:
         >>> import oneflow as flow

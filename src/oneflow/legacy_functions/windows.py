@@ -23,7 +23,7 @@ def sizes_of(value: int | Sequence[int] | None, count: int, name: str) -> tuple[
     Args:
         value: one number, `count`, or ``count + 2``; None stands for 1.
         count: number of spatial dimensions.
-        name: of the argument, for the message.
+        name: the name of the argument, for the message.
 
     Raises:
         ValueError: there is another number of them.
@@ -47,9 +47,9 @@ def spatial_padding(
         padding: "VALID", "SAME" (also "SAME_UPPER": of an odd number of rows more are added after
             than before) or "SAME_LOWER"; amounts for each dimension, or pairs for the spatial or
             for all dimensions.
-        size: of the image.
+        size: the size of the image.
         window: size of the windows, with dilation.
-        stride: of the windows.
+        stride: the stride of the windows.
 
     Raises:
         ValueError: it is something else.
@@ -218,15 +218,15 @@ def conv2d(
     """Convolution of images with given filters.
 
     Args:
-        input: of shape (N, C, H, W), or (N, H, W, C).
-        filters: of shape (out channels, C / groups, height, width), or (out channels, height,
-            width, C / groups) for "NHWC".
+        input: a tensor of shape (N, C, H, W), or (N, H, W, C).
+        filters: a tensor of shape (out channels, C / groups, height, width), or (out channels,
+            height, width, C / groups) for "NHWC".
         strides: one number or two.
         padding: "SAME", "VALID", or amounts; see `oneflow.layers.conv2d`.
         data_format: "NCHW" or "NHWC".
         dilations: one number or two.
         groups: number of independent groups of channels.
-        bias: of shape (out channels,); by position it may also stand before `data_format`.
+        bias: a tensor of shape (out channels,); by position it may also stand before `data_format`.
 
     Returns:
         Images of the same order of dimensions.
@@ -280,11 +280,11 @@ def conv2d_transpose(
 
     Args:
         value: of the shape of that convolution's output.
-        filter: of shape (channels of `value`, out channels, height, width), or (channels of
-            `value`, height, width, out channels) for "NHWC".
-        output_shape: of the result, all four sizes or the two spatial ones.
+        filter: a tensor of shape (channels of `value`, out channels, height, width), or (channels
+            of `value`, height, width, out channels) for "NHWC".
+        output_shape: the shape of the result, all four sizes or the two spatial ones.
         strides: one number or two.
-        padding: of that convolution.
+        padding: the padding of that convolution.
         data_format: "NCHW" or "NHWC".
         dilations: one number or two.
 
@@ -336,7 +336,7 @@ def torch_conv2d_transpose(
     """The transposed convolution of PyTorch, whose padding is given as a sum of both sides.
 
     Args:
-        value: of shape (N, C, H, W), or (N, H, W, C).
+        value: a tensor of shape (N, C, H, W), or (N, H, W, C).
         filter: as in `conv2d_transpose`.
         output_padding: rows and columns added behind the result, one number or two; 0 by default.
         strides: one number or two.
@@ -397,7 +397,7 @@ def max_pool2d(
     """The largest element of each window of images.
 
     Args:
-        input: of shape (N, C, H, W), or (N, H, W, C).
+        input: a tensor of shape (N, C, H, W), or (N, H, W, C).
         ksize: size of the windows, one number or two.
         strides: one number or two; the size of the windows by default.
         padding: "SAME", "VALID", or amounts; see `oneflow.layers.conv2d`.
@@ -462,7 +462,7 @@ def avg_pool2d(
     """The mean of each window of images; padding does not count.
 
     Args:
-        input: of shape (N, C, H, W), or (N, H, W, C).
+        input: a tensor of shape (N, C, H, W), or (N, H, W, C).
         ksize: size of the windows, one number or two.
         strides: one number or two; the size of the windows by default.
         padding: "SAME", "VALID", or amounts; see `oneflow.layers.conv2d`.

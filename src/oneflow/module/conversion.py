@@ -92,7 +92,7 @@ class ConversionMixin:
 
         Args:
             placement: the devices; those that global parameters have if left out.
-            sbp: of parameters and buffers; their own if left out.
+            sbp: the SBP of parameters and buffers; their own if left out.
 
         Raises:
             ValueError: `placement` or `sbp` is missing.

@@ -68,8 +68,8 @@ class NestedParts:
         values: the elements of all components, one after another in the order of rows.
         shapes: the shapes of the components, all of as many dimensions.
         layout: `strided`, or `jagged` if the components differ in one dimension only.
-        ragged: of a jagged tensor the size of that dimension, which results keep.
-        ragged_dim: of a jagged tensor that dimension, counted with the one of components.
+        ragged: the size of that dimension of a jagged tensor, which results keep.
+        ragged_dim: that dimension of a jagged tensor, counted with the one of components.
     """
 
     values: Tensor

@@ -42,9 +42,9 @@ class Mask(NamedTuple):
     """A value that hides scores.
 
     Attributes:
-        number: of its value.
-        grad_primitive: of its gradient: `keep_if` where true shows a score, `drop_if` where true
-            hides it; None: it is added to the scores.
+        number: the number of its value.
+        grad_primitive: the primitive of its gradient: `keep_if` where true shows a score, `drop_if`
+            where true hides it; None: it is added to the scores.
         fill: the score of what is hidden.
         hidden: number of the value that is this score; -1 where the mask is added.
     """
@@ -98,9 +98,9 @@ class Gradients:
 
     Attributes:
         result: the gradient of the result, from which the others come.
-        query: of queries.
-        key: of transposed keys.
-        value: of values.
+        query: the gradient of queries.
+        key: the gradient of transposed keys.
+        value: the gradient of values.
         inner: the instructions that compute them.
     """
 

@@ -23,10 +23,10 @@ class Product(NamedTuple):
     """The labels of a product of batches.
 
     Attributes:
-        left: of the first operand.
-        right: of the second one.
-        output: of the result.
-        batch: of the dimensions that all have.
+        left: the labels of the first operand.
+        right: the labels of the second one.
+        output: the labels of the result.
+        batch: the labels of the dimensions that all have.
         row: the first operand's own label.
         column: the second one's own.
         summed: the label that is summed over.

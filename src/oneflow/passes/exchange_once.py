@@ -35,7 +35,7 @@ def exchange_once(program: Program, pinned: Collection[int] = ()) -> Program:
     """Return the program with sums of converted values converted once.
 
     Args:
-        program: of any phases and placements.
+        program: a program of any phases and placements.
         pinned: results of conversions that the user asked for.
     """
     merging = _Merging(program, pinned)

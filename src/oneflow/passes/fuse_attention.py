@@ -89,7 +89,7 @@ class _AttentionCall:
 
     Attributes:
         attention: the place.
-        attributes: of the primitive.
+        attributes: the attributes of the primitive.
         masks: what hides scores besides; they become one mask.
     """
 

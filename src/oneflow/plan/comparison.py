@@ -19,9 +19,9 @@ class Performance:
 
     Attributes:
         tokens: of a step.
-        tokens_per_second: of all devices together.
+        tokens_per_second: the tokens per second of all devices together.
         utilization: part of the operations that the chips could compute in bfloat16 (MFU).
-        price: of a million tokens; None: the price of a chip is not known.
+        price: the price of a million tokens; None: the price of a chip is not known.
     """
 
     tokens: int
@@ -43,8 +43,8 @@ def performance_of(
 
     Args:
         contents: the plan.
-        tokens: of a step; by default the integers in the first argument, or its rows.
-        price: of a chip for an hour.
+        tokens: the tokens of a step; by default the integers in the first argument, or its rows.
+        price: the price of a chip for an hour.
 
     Raises:
         ValueError: `tokens` is not positive.

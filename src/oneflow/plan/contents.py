@@ -34,7 +34,7 @@ class PlanContents:
     """The contents of a plan.
 
     Attributes:
-        name: of the graph.
+        name: the name of the graph.
         placement: the devices.
         inputs: the inputs of the step.
         operators: its operators, in order.

@@ -63,7 +63,7 @@ def result_shapes(opcode: str, shapes: str) -> str:
     of all-reduce it has results alone.
 
     Args:
-        opcode: of the instruction.
+        opcode: the opcode of the instruction.
         shapes: its type; a tuple's without the parentheses around it.
     """
     kind, started, _ = opcode.partition("-start")

@@ -19,7 +19,7 @@ class StoredValue:
     """A value that a device stores.
 
     Attributes:
-        nbytes: of its part on the device.
+        nbytes: the bytes of its part on the device.
         where: name of the parameter, or path of the module.
         what: kind of the input, or the operator that makes it.
         tensor: dtype and shape of the part.
@@ -36,7 +36,7 @@ def largest_values(step: StepProgram, stage: Placement | None = None) -> list[St
 
     Args:
         step: the step.
-        stage: of a pipeline, whose values are meant; None: all.
+        stage: the stage of a pipeline whose values are meant; None: all.
     """
     values = sorted(_values(step, stage), key=lambda value: -value.nbytes)
     return values[:_COUNT]

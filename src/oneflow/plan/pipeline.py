@@ -64,8 +64,8 @@ class PipelinePlan:
     """The plan of a pipeline.
 
     Attributes:
-        stages: in the order in which a micro batch gets to them.
-        seconds: of a step.
+        stages: the stages in the order in which a micro batch gets to them.
+        seconds: the time of a step.
     """
 
     stages: tuple[StagePlan, ...]

@@ -22,8 +22,8 @@ class InputRow:
     Attributes:
         name: with ``*`` for the numbers of layers.
         kind: as in `Input`.
-        shape: of the whole tensor.
-        dtype: of its elements.
+        shape: the shape of the whole tensor.
+        dtype: the dtype of its elements.
         sbp: its SBP.
         shard: shape of the shard of each device.
         shard_bytes: bytes of the shard of one of them.

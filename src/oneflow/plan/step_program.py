@@ -27,7 +27,7 @@ class StepProgram:
     """The step of a graph as it would be compiled.
 
     Attributes:
-        name: of the graph.
+        name: the name of the graph.
         program: the program after all passes.
         placement: the devices on which it runs.
         inputs: the inputs of the program.

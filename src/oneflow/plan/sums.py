@@ -15,7 +15,7 @@ class CollectiveTotal:
     """Collectives of one kind among groups of one size, per device and step.
 
     Attributes:
-        kind: of collective.
+        kind: the kind of collective.
         group: number of devices that take part in each.
         count: number of these collectives.
         operand_bytes: bytes of their operands.

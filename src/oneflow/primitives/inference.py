@@ -52,9 +52,9 @@ def infer(
 
     Args:
         primitive: the primitive.
-        attributes: of the call, without the device.
-        in_specs: of the operands.
-        device: of the results.
+        attributes: the attributes of the call, without the device.
+        in_specs: the specs of the operands.
+        device: the device of the results.
 
     Returns:
         The specs, and the trace from which they were found; None if that was not necessary.

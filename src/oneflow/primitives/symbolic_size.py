@@ -183,7 +183,7 @@ class SymbolicSize:
 
     Attributes:
         environment: the sizes that it belongs to.
-        number: of this one among them.
+        number: the number of this one among them.
     """
 
     __slots__ = ("_hash", "environment", "number")

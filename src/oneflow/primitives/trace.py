@@ -102,7 +102,7 @@ class Trace:
         """Check that all arrays can exist, see `require_size`.
 
         Args:
-            name: of the operator that is traced.
+            name: the name of the operator that is traced.
 
         Raises:
             RuntimeError: one is too large for XLA, which would end the process.
@@ -174,7 +174,7 @@ def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
     """Return how many constants and carried values an equation of `scan` has.
 
     Args:
-        params: of the equation, as any release of JAX states them.
+        params: the parameters of the equation, as any release of JAX states them.
     """
     if "num_consts" in params:
         return params["num_consts"], params["num_carry"]
@@ -186,7 +186,7 @@ def linear_solver(params: Mapping[str, Any], operands: Sequence[Any]) -> tuple[A
     """Return the jaxpr of an equation of a linear solve, and the operands that it takes.
 
     Args:
-        params: of the equation.
+        params: the parameters of the equation.
         operands: constants of the matrix, its transpose and of both solvers, then the right sides.
     """
     counts = params["const_lengths"]

@@ -49,10 +49,10 @@ class TraceCache:
         """Trace a function of arrays, or take up the trace that was made for other sizes.
 
         Args:
-            name: of the operator that it implements.
+            name: the name of the operator that it implements.
             function: takes arrays and the attributes.
             operands: shapes and dtypes of what it takes.
-            attributes: of the call.
+            attributes: the attributes of the call.
 
         Raises:
             RuntimeError: an array that it makes is too large for XLA, which would end the process.
@@ -97,9 +97,9 @@ class TraceCache:
         """Trace a function of arrays that computes each element by itself, once for all shapes.
 
         Args:
-            name: of the operator that it implements.
+            name: the name of the operator that it implements.
             function: takes and returns arrays, which broadcast.
-            dtypes: of what it takes.
+            dtypes: the dtypes of what it takes.
             attributes: its keyword arguments.
 
         Returns:

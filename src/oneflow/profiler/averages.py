@@ -68,7 +68,7 @@ class EventAverages:
     Attributes:
         key: the name.
         kind: what ran.
-        input_shapes: of the operands, if events of different shapes are kept apart.
+        input_shapes: the shapes of the operands, if events of different shapes are kept apart.
         count: number of events.
         cpu_time_total: microseconds of all together.
         self_cpu_time_total: microseconds without those of the events inside them.

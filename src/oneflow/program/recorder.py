@@ -31,7 +31,7 @@ class Replacement:
     """A recorded value that took the place of another one in a tensor.
 
     Attributes:
-        position: of the new value among the outputs of its recorder.
+        position: the position of the new value among the outputs of its recorder.
         new: weak reference to the new value.
         old: what was there before: an output position of the same recorder (>= 0), a reference to
             one of its inputs (< 0), an array, or a value that another recorder produces.

@@ -102,7 +102,7 @@ class _DrawState(threading.local):
     """The positions of this thread's draws, if not the generators' own.
 
     Attributes:
-        capture: of the program that is being captured.
+        capture: the capture of the program that is being recorded.
         replay: positions of generators from which draws are made again.
         before_draws: where generators stood before their first draw, while somebody wants to know.
     """

@@ -44,7 +44,7 @@ class BlockFunction:
 
     Args:
         primitive: the primitive.
-        attributes: of its calls, except the shape.
+        attributes: the attributes of its calls, except the shape.
         operands: the dtype of each operand, and whether it is a number.
         device: a CPU.
         size: the number of elements of a block.

@@ -270,7 +270,7 @@ def add(
     """Remember the checks of a program that has been started.
 
     Args:
-        results: of the checks.
+        results: the results of the checks.
         checked: the operations with their source lines.
         device: where the program runs.
         outputs: the arrays that are wrong if a check has failed; other threads may read them.

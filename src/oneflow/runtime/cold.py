@@ -190,7 +190,7 @@ def _run_instruction(operation: Operation, operands: list[Any], rows: _CheckRows
     Args:
         operation: what to run.
         operands: its operands.
-        rows: of the checks before it; its own is added.
+        rows: the rows of the checks before it; its own is added.
     """
     if operation.primitive is update_unless_failed:
         old, new = operands

@@ -68,7 +68,7 @@ def exchange_on(placement: Placement, description: str) -> Exchange:
 
     Args:
         placement: the devices.
-        description: of what is sent; other processes take it for nothing else.
+        description: the description of what is sent; other processes take it for nothing else.
     """
     ranks = dict(zip(np.ndindex(*placement.hierarchy), placement.flat, strict=True))
     address = placement.flat, description

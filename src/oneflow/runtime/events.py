@@ -28,14 +28,14 @@ class TraceEvent:
     """Something that ran.
 
     Attributes:
-        name: of the operator, program, graph or range.
+        name: the name of the operator, program, graph or range.
         kind: what ran.
         start: when it began, in nanoseconds of `perf_counter_ns`.
         end: when its results were there.
         thread: identifier of the thread that it ran on.
-        shapes: of the operands of an operator.
-        dtypes: of these, by name.
-        output_bytes: of the results of an operator.
+        shapes: the shapes of the operands of an operator.
+        dtypes: the dtypes of these, by name.
+        output_bytes: the bytes of the results of an operator.
         operation: the operator's `Operation`.
         stack: callers outside `oneflow`, the innermost first, if somebody notes them.
     """

@@ -33,7 +33,7 @@ class DeferredArray:
     """The placeholder of an array in values, which provides it later.
 
     Args:
-        spec: of the values.
+        spec: the spec of the values.
     """
 
     __slots__ = ("_spec", "_values")
@@ -95,7 +95,7 @@ class OffloadedArray(DeferredArray):
     """An array of a device whose numbers wait in the host's memory.
 
     Args:
-        spec: of the values.
+        spec: the spec of the values.
         array: what they held; only this process's part is kept.
     """
 
@@ -117,7 +117,7 @@ class LazyArray(DeferredArray):
     """The placeholder of an array that is read from files.
 
     Args:
-        spec: of the values.
+        spec: the spec of the values.
         source: the numbers.
     """
 
@@ -148,7 +148,7 @@ class HostArray(LazyArray):
     """Numbers in the host's memory, which are read there; programs put them on the device.
 
     Args:
-        spec: of the values.
+        spec: the spec of the values.
         numbers: a NumPy array or scalar that nobody writes to.
     """
 

@@ -29,7 +29,7 @@ class PartArrays:
     """A global tensor between two instructions of a cold program.
 
     Attributes:
-        spec: of the tensor.
+        spec: the spec of the tensor.
         parts: what this process's devices hold of it.
     """
 

@@ -37,8 +37,8 @@ class CachedProgram:
         is_collective: it exchanges data between processes; None if nobody has asked.
         cold_seconds: that its cold runs have taken.
         fastest_cold: seconds of the shortest of them.
-        run_seconds: of a cold run, by an estimate that is the same in all processes; None if nobody
-            has asked.
+        run_seconds: the time of a cold run, by an estimate that is the same in all processes; None
+            if nobody has asked.
         trial: its first runs as a whole, beside cold ones; None before and after.
         waited_seconds: that runs have waited for the background compiler.
         write_seconds: that XLA takes to compile its writes to parts of arrays, by estimate; None if

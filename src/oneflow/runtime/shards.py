@@ -114,7 +114,7 @@ def local_shard(array: Any, spec: TensorSpec, index: int | None = None) -> jax.A
     """The shard, without padding, of one device of this process.
 
     Args:
-        array: of the global tensor.
+        array: the array of the global tensor.
         spec: its spec.
         index: index of the device in the flat list of ranks; by default that of this rank.
     """

@@ -123,7 +123,7 @@ class _Part:
 
     Args:
         operation: the operation; its first operand is the array, the others are numbers.
-        box: of these numbers, see `ViewRule`.
+        box: the box of these numbers, see `ViewRule`.
     """
 
     __slots__ = ("_dims", "_index")
@@ -152,7 +152,7 @@ class SmallProgram:
         is_part: all steps select parts.
 
     Args:
-        key: of the recorder.
+        key: the key of the recorder.
     """
 
     __slots__ = ("is_part", "seconds", "steps")

@@ -17,7 +17,7 @@ class GenerationRequest(NamedTuple):
         tokens: its tokens, at least one.
         max_tokens: the number of tokens after which it ends; 0 for as many as there is room for.
         temperature: by which logits are divided before a token is drawn; 0 for the likeliest one.
-        seed: of the random numbers, so that equal requests have equal answers.
+        seed: the seed of the random numbers, so that equal requests have equal answers.
         stop_token: the token after which it ends; -1 for none.
     """
 
@@ -79,7 +79,7 @@ class TokenSampler:
         """Return a token.
 
         Args:
-            logits: of all tokens.
+            logits: the logits of all tokens.
         """
         if not self._temperature:
             return int(logits.argmax())

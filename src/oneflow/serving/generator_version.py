@@ -25,7 +25,7 @@ def load_generator(folder: Path, name: str, config: Any) -> tuple[GeneratorGraph
 
     Args:
         folder: the saved graph.
-        name: of the model.
+        name: the name of the model.
         config: its configuration, as `read_config` returns it.
 
     Returns:

@@ -23,7 +23,7 @@ def load_graph(folder: Path, name: str, config: Any) -> tuple[ModelGraph, Any]:
 
     Args:
         folder: the saved graph.
-        name: of the model.
+        name: the name of the model.
         config: its configuration, as `read_config` returns it.
 
     Returns:

@@ -17,7 +17,7 @@ class ReadPrompt(NamedTuple):
     Attributes:
         sequence: the sequence.
         row: its place in the reader's state.
-        logits: of its next token.
+        logits: the logits of its next token.
     """
 
     sequence: GeneratedSequence

@@ -39,7 +39,7 @@ class Supervisor:
     pipe, of which nothing but this process holds the other.
 
     Args:
-        arguments: of the command `python -m oneflow.serving`.
+        arguments: the arguments of the command `python -m oneflow.serving`.
         server_socket: the one that the server inherits.
     """
 

@@ -395,7 +395,7 @@ def spdiags(
     Args:
         diagonals: a row for each; its element `j` is in column `j`.
         offsets: the diagonal of each row: above the main one if positive.
-        shape: of the matrix.
+        shape: the shape of the matrix.
         layout: `oneflow.sparse_coo` by default.
 
     Raises:

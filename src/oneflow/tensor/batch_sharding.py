@@ -24,10 +24,10 @@ class BatchSharding:
     """The device, or the placement and SBP, of the tensors that come from a reader.
 
     Attributes:
-        device: of local tensors.
-        placement: of global ones; None for local ones.
-        sbp: of global ones: broadcast, or split along dimension 0.
-        replica: of a job whose body runs several times: the number of the run, and of all runs,
+        device: the device of local tensors.
+        placement: the placement of global ones; None for local ones.
+        sbp: the SBP of global ones: broadcast, or split along dimension 0.
+        replica: for a job whose body runs several times, the number of the run, and of all runs,
             which share each batch.
     """
 

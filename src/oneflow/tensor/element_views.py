@@ -77,7 +77,7 @@ def compare_elements(name: str, x: Tensor, y: Any) -> Tensor | None:
     """Compare an element's view that was never computed and a number of its dtype on the host.
 
     Args:
-        name: of the comparison.
+        name: the name of the comparison.
         x: a tensor.
         y: a tensor or Python number. One of the two is such a view.
 

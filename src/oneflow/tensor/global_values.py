@@ -293,7 +293,8 @@ def all_gather_ints(numbers: ArrayLike, placement: Placement) -> np.ndarray:
 
     Args:
         numbers: those of this process.
-        placement: of one dimension, with one device of each process, whose order is the result's.
+        placement: the placement of one dimension, with one device of each process, whose order is
+            the result's.
     """
     row = np.asarray(numbers, np.int64)[None]
     if not cluster.is_multiprocess():

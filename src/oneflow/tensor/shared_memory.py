@@ -24,7 +24,7 @@ class SharedMemory(HostMemory):
 
     Args:
         file: number of the file, which is closed with the memory.
-        spec: of the root.
+        spec: the spec of the root.
     """
 
     __slots__ = ("__weakref__", "file")

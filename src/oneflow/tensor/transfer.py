@@ -364,7 +364,7 @@ def device_put(value: Value, device: DeviceOrSharding | Placement, dtype: DType)
         value: has no gradient.
         device: a device, for a local result with all elements; a placement or sharding for a global
             one.
-        dtype: of the result.
+        dtype: the dtype of the result.
     """
     if isinstance(device, Device):
         if value.spec.sbp is not None:

@@ -244,9 +244,9 @@ def layout_within(
     """The layout of the view at the end of `chain` in a base.
 
     Args:
-        shape: of the base.
+        shape: the shape of the base.
         chain: the views that lead from the base.
-        strides: of the base, in elements; None if it is stored row by row.
+        strides: the strides of the base, in elements; None if it is stored row by row.
 
     Returns:
         The layout; None if no strides describe it: PyTorch makes it a view because its base is not

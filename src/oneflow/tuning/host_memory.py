@@ -26,7 +26,7 @@ def require_host_memory(name: str, count: int, item_size: int = 8) -> None:
     """Check that the host can hold a table or list, before it is made element by element.
 
     Args:
-        name: of the operator that needs it, for the error.
+        name: the name of the operator that needs it, for the error.
         count: number of elements.
         item_size: bytes of each.
 
@@ -59,7 +59,7 @@ def host_memory_error(name: str, error: MemoryError) -> OutOfMemoryError:
     """The error that says what a function has found no memory for.
 
     Args:
-        name: of the function.
+        name: the name of the function.
         error: NumPy's or Python's, which may have no text.
     """
     reason = f" ({error})" if str(error) else ""

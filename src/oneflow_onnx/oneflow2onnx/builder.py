@@ -89,8 +89,8 @@ class GraphBuilder:
         Args:
             name: the ONNX operator.
             inputs: its inputs; None leaves an optional one out.
-            shape: of the output; default: that of the inputs, broadcast.
-            dtype: of the output; default: that of the first input.
+            shape: the shape of the output; default: that of the inputs, broadcast.
+            dtype: the dtype of the output; default: that of the first input.
             attributes: its attributes.
 
         Raises:

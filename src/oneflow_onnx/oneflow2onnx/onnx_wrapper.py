@@ -269,10 +269,10 @@ class Graph:
             op_type: its operator.
             inputs: its inputs, values or their names; None leaves one out.
             attr: its attributes.
-            shape: of its result, where known.
+            shape: the shape of its result, where known.
             dtype: the NumPy dtype of its result, where known.
             name: its name; None: made of the operator's.
-            domain: of the operator.
+            domain: the domain of the operator.
 
         Raises:
             KeyError: there is no value of such a name.

@@ -59,7 +59,7 @@ class ModelTrace:
         numbers: Python numbers among the values, by number; a `CapturedSize` where captures differ.
         calls: in order; only those that the results need.
         results: numbers of the values that it returns.
-        structure: of the results.
+        structure: the structure of the results.
     """
 
     inputs: Mapping[int, tuple[TracedValue, StepInput]]

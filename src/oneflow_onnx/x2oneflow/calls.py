@@ -91,7 +91,7 @@ def scan(
         body: called with the state, one slice of each value `scan_inputs`, and the values `around`;
             returns the next state, and rows.
         state: the state before the first step.
-        scan_inputs: of which each step gets one slice.
+        scan_inputs: tensors of which each step gets one slice.
         around: what the body reads besides.
         rows: how many rows a step gives.
         attributes: axes and directions, as ONNX names them.

@@ -15,8 +15,8 @@ class LinearBnAct(nn.Sequential):
     Input (N, in_features), output (N, out_features).
 
     Args:
-        in_features: of the input.
-        out_features: of the output.
+        in_features: the number of features of the input.
+        out_features: the number of features of the output.
         act_layer: makes the activation.
         fc: makes the linear layer.
         normalization: makes the normalization from the number of features.
@@ -42,10 +42,10 @@ class BamChannelAttn(nn.Module):
     Input (N, channels, H, W), output (N, channels, 1, 1).
 
     Args:
-        channels: of the input.
+        channels: the number of channels of the input.
         rd_ratio: features of hidden layers, as a share of `channels`.
         rd_channels: features of hidden layers, instead of `rd_ratio`.
-        rd_divisor: of which the number of these features is a multiple.
+        rd_divisor: a divisor of the number of these features.
         act_layer: makes an activation.
         num_layers: the number of hidden layers, at least 1.
         mlp_bias: whether hidden layers have biases.
@@ -79,13 +79,13 @@ class BamSpatialAttn(nn.Module):
     Input (N, channels, H, W), output (N, 1, H, W).
 
     Args:
-        channels: of the input.
+        channels: the number of channels of the input.
         rd_ratio: channels of hidden layers, as a share of `channels`.
         rd_channels: channels of hidden layers, instead of `rd_ratio`.
-        rd_divisor: of which the number of these channels is a multiple.
+        rd_divisor: a divisor of the number of these channels.
         act_layer: makes an activation.
         num_layers: the number of dilated 3 x 3 convolutions.
-        dilation: of these.
+        dilation: the dilation of these.
         mlp_bias: whether hidden layers have biases.
     """
 
@@ -122,7 +122,7 @@ class BAMModule(nn.Module):
     Input and output (N, channels, H, W); N at least 2 in training.
 
     Args:
-        channels: of the input.
+        channels: the number of channels of the input.
         rd_ratio: see `BamChannelAttn`.
         rd_channels: see `BamChannelAttn`.
         rd_divisor: see `BamChannelAttn`.

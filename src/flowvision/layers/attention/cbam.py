@@ -16,10 +16,10 @@ class ChannelAttn(nn.Module):
     Input and output (N, channels, H, W).
 
     Args:
-        channels: of the input.
+        channels: the number of channels of the input.
         rd_ratio: channels of the layer between, as a share of `channels`.
         rd_channels: channels of the layer between, instead of `rd_ratio`.
-        rd_divisor: of which the number of these channels is a multiple.
+        rd_divisor: a divisor of the number of these channels.
         act_layer: makes the activation between the two layers.
         gate_layer: makes the function from the second layer's output to weights.
         mlp_bias: whether the two layers have biases.
@@ -54,7 +54,7 @@ class SpatialAttn(nn.Module):
     Input and output (N, C, H, W).
 
     Args:
-        kernel_size: of the convolution over both, an odd number.
+        kernel_size: the kernel size of the convolution over both, an odd number.
         gate_layer: makes the function from its output to weights.
     """
 
@@ -76,7 +76,7 @@ class CbamModule(nn.Module):
     Input and output (N, channels, H, W).
 
     Args:
-        channels: of the input.
+        channels: the number of channels of the input.
         rd_ratio: see `ChannelAttn`.
         rd_channels: see `ChannelAttn`.
         rd_divisor: see `ChannelAttn`.

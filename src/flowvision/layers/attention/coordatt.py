@@ -16,11 +16,12 @@ class CoordAttModule(nn.Module):
     Input and output (N, channels, H, W).
 
     Args:
-        channels: of the input.
-        out_channels: of the weights: `channels`, or 1 for weights that all channels share.
+        channels: the number of channels of the input.
+        out_channels: the number of channels of the weights: `channels`, or 1 for weights that all
+            channels share.
         rd_ratio: channels of the layer between, as a share of `channels`.
         rd_channels: channels of the layer between, instead of `rd_ratio`.
-        rd_divisor: of which the number of these channels is a multiple.
+        rd_divisor: a divisor of the number of these channels.
         act_layer: makes the activation between the layers.
         gate_layer: makes the function from outputs to weights.
         mlp_bias: whether the layers have biases.

@@ -14,8 +14,8 @@ class EcaModule(nn.Module):
     Input and output (N, C, H, W).
 
     Args:
-        channels: of the input, from which the size of the convolution follows:
-            ``(log2(channels) + beta) / gamma`` or the odd number above, at least 3.
+        channels: the number of channels of the input, from which the size of the convolution
+            follows: ``(log2(channels) + beta) / gamma`` or the odd number above, at least 3.
         kernel_size: the size of the convolution if there is no `channels`, an odd number.
         gamma: see `channels`.
         beta: see `channels`.

@@ -14,7 +14,7 @@ class GCTModule(nn.Module):
     Input and output (N, channels, H, W). The weights begin with 1.
 
     Args:
-        channels: of the input.
+        channels: the number of channels of the input.
         epsilon: added before roots and divisions.
         mode: the norm of a channel, "l2" or "l1".
         after_relu: whether the input has no negative elements, so that "l1" needs no absolute

@@ -16,14 +16,14 @@ class GlobalContext(nn.Module):
     Input and output (N, channels, H, W).
 
     Args:
-        channels: of the input.
+        channels: the number of channels of the input.
         use_attn: whether the vector is attended; otherwise it is the mean.
         fuse_add: whether a perceptron's output for the vector is added.
         fuse_scale: whether a perceptron's output for the vector weighs channels.
         init_last_zero: whether the perceptrons' last layers begin with zero.
         rd_ratio: hidden channels of the perceptrons, as a share of `channels`.
         rd_channels: hidden channels of the perceptrons, instead of `rd_ratio`.
-        rd_divisor: of which the number of these channels is a multiple.
+        rd_divisor: a divisor of the number of these channels.
         act_layer: makes an activation.
         gate_layer: makes the function from a perceptron's output to weights.
 

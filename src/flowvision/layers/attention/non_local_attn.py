@@ -14,11 +14,11 @@ class NonLocalAttn(nn.Module):
     Input and output (N, in_channels, H, W). The branch begins with zero.
 
     Args:
-        in_channels: of the input.
+        in_channels: the number of channels of the input.
         use_scale: whether attention's logits are divided by the root of `in_channels`.
         rd_ratio: channels of queries, keys and values, as a share of `in_channels`.
         rd_channels: channels of queries, keys and values, instead of `rd_ratio`.
-        rd_divisor: of which the number of these channels is a multiple.
+        rd_divisor: a divisor of the number of these channels.
         **kwargs: accepted, as upstream does, where other attention modules take more.
 
     Example:

@@ -14,7 +14,7 @@ class SEModule(nn.Module):
     Input and output (N, channels, H, W).
 
     Args:
-        channels: of the input.
+        channels: the number of channels of the input.
         reduction: by how many times the layer between has fewer channels.
         rd_channels: the number of channels of the layer between, instead of `reduction`.
         act_layer: makes the activation between the two layers.

@@ -30,8 +30,8 @@ def box_iou_np(boxes1: np.ndarray, boxes2: np.ndarray) -> tuple[np.ndarray, np.n
     """Return the intersection over union of all pairs of boxes, and the unions.
 
     Args:
-        boxes1: of shape (n, 4).
-        boxes2: of shape (m, 4).
+        boxes1: an array of shape (n, 4).
+        boxes2: an array of shape (m, 4).
 
     Returns:
         Two arrays of shape (n, m).

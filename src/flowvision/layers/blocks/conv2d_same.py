@@ -21,13 +21,13 @@ def conv2d_same(
     """Convolve with TensorFlow's "SAME" padding: the output has size / stride, rounded up.
 
     Args:
-        x: of shape (N, C, H, W).
-        weight: of shape (O, C / groups, h, w).
-        bias: of shape (O,).
+        x: a tensor of shape (N, C, H, W).
+        weight: a tensor of shape (O, C / groups, h, w).
+        bias: a tensor of shape (O,).
         stride: vertically and horizontally.
         padding: accepted as in `conv2d`; the size of the input decides.
         dilation: vertically and horizontally.
-        groups: of channels.
+        groups: the number of groups of channels.
 
     Example:
         >>> import oneflow as flow
@@ -61,7 +61,7 @@ def create_conv2d_pad(in_chs: int, out_chs: int, kernel_size: int, **kwargs: Any
     Args:
         in_chs: channels of the input.
         out_chs: channels of the output.
-        kernel_size: of the convolution.
+        kernel_size: the kernel size of the convolution.
         **kwargs: further arguments of the convolution; `padding` may be a name, see
             `get_padding_value`. There is no bias by default.
 

@@ -19,9 +19,10 @@ class ConvBnAct(nn.Sequential):
     Args:
         in_features: channels of the input.
         out_features: channels of the output.
-        kernel_size: of the convolution.
-        stride: of the convolution.
-        padding: of the convolution; by default as much as keeps the size at a stride of 1.
+        kernel_size: the kernel size of the convolution.
+        stride: the stride of the convolution.
+        padding: the padding of the convolution; by default as much as keeps the size at a stride of
+            1.
         act_layer: makes the activation; None for none.
         conv: makes the convolution.
         norm_layer: makes the normalization from the number of channels; None for none.

@@ -16,8 +16,8 @@ class Mlp(nn.Module):
 
     Args:
         in_features: the length of an input vector.
-        hidden_features: of a vector in between; default `in_features`.
-        out_features: of an output vector; default `in_features`.
+        hidden_features: the number of features of a vector in between; default `in_features`.
+        out_features: the number of features of an output vector; default `in_features`.
         act_layer: makes the activation.
         drop: the probability with which a feature is dropped, after each of the two maps.
 
@@ -54,8 +54,9 @@ class GluMlp(nn.Module):
 
     Args:
         in_features: the length of an input vector.
-        hidden_features: of both halves together, an even number; default `in_features`.
-        out_features: of an output vector; default `in_features`.
+        hidden_features: the number of features of both halves together, an even number; default
+            `in_features`.
+        out_features: the number of features of an output vector; default `in_features`.
         act_layer: makes the activation of the gates.
         drop: the probability with which a feature is dropped, after each of the two maps.
 
@@ -105,8 +106,8 @@ class GatedMlp(nn.Module):
 
     Args:
         in_features: the length of an input vector.
-        hidden_features: of a vector in between; default `in_features`.
-        out_features: of an output vector; default `in_features`.
+        hidden_features: the number of features of a vector in between; default `in_features`.
+        out_features: the number of features of an output vector; default `in_features`.
         act_layer: makes the activation.
         gate_layer: makes the gate from `hidden_features`; by default there is none.
         drop: the probability with which a feature is dropped, after each of the two maps.
@@ -149,7 +150,7 @@ class ConvMlp(nn.Module):
     Args:
         in_features: the number of channels of the input.
         hidden_features: in between; default `in_features`.
-        out_features: of the output; default `in_features`.
+        out_features: the number of features of the output; default `in_features`.
         act_layer: makes the activation.
         norm_layer: makes the normalisation before the activation from `hidden_features`; by default
             there is none.

@@ -53,7 +53,7 @@ def pad_same(
     """Pad images as TensorFlow's "SAME" does: an odd element goes to the bottom and the right.
 
     Args:
-        x: of shape (N, C, H, W).
+        x: a tensor of shape (N, C, H, W).
         k: height and width of the kernel.
         s: the strides.
         d: the dilations.
@@ -78,7 +78,7 @@ def get_padding_value(
 
     Args:
         padding: "same" (as in TensorFlow), "valid", "" for `get_padding`, or the padding itself.
-        kernel_size: of the convolution.
+        kernel_size: the kernel size of the convolution.
         **kwargs: `stride` and `dilation` of the convolution.
 
     Raises:

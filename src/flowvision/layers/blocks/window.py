@@ -12,7 +12,7 @@ def window_partition(x: Tensor, window_size: int | tuple[int, int]) -> Tensor:
     """Cut feature maps into windows, row by row.
 
     Args:
-        x: of shape (N, height, width, C), both sides multiples of the window's.
+        x: a tensor of shape (N, height, width, C), both sides multiples of the window's.
         window_size: height and width of a window, or both at once.
 
     Returns:
@@ -34,7 +34,7 @@ def window_reverse(windows: Tensor, window_size: int | tuple[int, int], H: int, 
     """Put windows together again: the inverse of `window_partition`.
 
     Args:
-        windows: of shape (N * windows, window height, window width, C).
+        windows: a tensor of shape (N * windows, window height, window width, C).
         window_size: height and width of a window, or both at once.
         H: height of the feature maps.
         W: width of the feature maps.

@@ -11,7 +11,7 @@ class LayerNorm2d(nn.LayerNorm):
     Input and output (N, num_channels, H, W).
 
     Args:
-        num_channels: of the input.
+        num_channels: the number of channels of the input.
         eps: added to the variance.
 
     Example:

@@ -29,7 +29,7 @@ class BackboneWithFPN(nn.Module):
         backbone: a model whose children run one after another.
         return_layers: from names of its children to names of levels.
         in_channels_list: the channels of these children's results.
-        out_channels: of all levels.
+        out_channels: the number of channels of all levels.
         extra_blocks: adds levels; by default one of every second row and column.
     """
 

@@ -16,8 +16,8 @@ def only_where(condition: Tensor, scores: Tensor, *others: Tensor) -> tuple[Tens
 
     Args:
         condition: bool, of shape (n,).
-        scores: of shape (n,).
-        others: of shape (n, ...).
+        scores: a tensor of shape (n,).
+        others: tensors of shape (n, ...).
     """
     if _have_fixed_sizes(scores):
         return flow.where(condition, scores, -float("inf")), *others
@@ -31,10 +31,10 @@ def suppress(
     """Return the best candidates that do not overlap others of their class.
 
     Args:
-        boxes: of shape (n, 4).
-        scores: of shape (n,).
-        labels: of shape (n,).
-        iou_threshold: of non-maximum suppression.
+        boxes: a tensor of shape (n, 4).
+        scores: a tensor of shape (n,).
+        labels: a tensor of shape (n,).
+        iou_threshold: the threshold of non-maximum suppression.
         most: how many remain at most; inside `build` of a graph, exactly, if there are as many
             candidates.
 

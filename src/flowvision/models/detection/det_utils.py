@@ -107,7 +107,7 @@ class BoxCoder:
         """Decode offsets from the boxes of several images.
 
         Args:
-            rel_codes: of shape (n, 4 * k), for all images.
+            rel_codes: a tensor of shape (n, 4 * k), for all images.
             boxes: for each image, n together.
 
         Returns:
@@ -166,9 +166,9 @@ def encode_boxes(reference_boxes: Tensor, proposals: Tensor, weights: Tensor) ->
     """Return the offsets of boxes from proposals, see `BoxCoder`.
 
     Args:
-        reference_boxes: of shape (n, 4).
-        proposals: of shape (n, 4).
-        weights: of shape (4,), by which the offsets are multiplied.
+        reference_boxes: a tensor of shape (n, 4).
+        proposals: a tensor of shape (n, 4).
+        weights: a tensor of shape (4,), by which the offsets are multiplied.
     """
     size = proposals[:, 2:] - proposals[:, :2]
     center = proposals[:, :2] + 0.5 * size

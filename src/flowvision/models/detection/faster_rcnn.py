@@ -207,7 +207,7 @@ class TwoMLPHead(nn.Module):
 
     Args:
         in_channels: features of a box, channels times height times width.
-        representation_size: of the output.
+        representation_size: the number of features of the output.
     """
 
     def __init__(self, in_channels: int, representation_size: int) -> None:
@@ -223,7 +223,7 @@ class FastRCNNPredictor(nn.Module):
     """From features (n, in_channels) to logits (n, num_classes) and offsets (n, 4 * num_classes).
 
     Args:
-        in_channels: of the features.
+        in_channels: the number of channels of the features.
         num_classes: with the background.
     """
 

@@ -55,11 +55,11 @@ class FCOSClassificationHead(_ConvBranch):
     """From features (N, in_channels, H_i, W_i) to logits (N, anchors, num_classes).
 
     Args:
-        in_channels: of the features.
+        in_channels: the number of channels of the features.
         num_anchors: how many anchors an element has.
-        num_classes: of the logits.
+        num_classes: the number of classes of the logits.
         num_convs: the number of convolutions before the last.
-        prior_probability: of an object, at first.
+        prior_probability: the probability of an object, at first.
         norm_layer: makes a normalization from the number of channels; by default of 32 groups.
     """
 
@@ -94,7 +94,7 @@ class FCOSRegressionHead(_ConvBranch):
     logits (N, anchors, 1) say how central the element is in its object.
 
     Args:
-        in_channels: of the features.
+        in_channels: the number of channels of the features.
         num_anchors: how many anchors an element has.
         num_convs: the number of convolutions before the last.
         norm_layer: makes a normalization from the number of channels; by default of 32 groups.
@@ -123,9 +123,9 @@ class FCOSHead(nn.Module):
     """Both heads: a dict with "cls_logits", "bbox_regression" and "bbox_ctrness".
 
     Args:
-        in_channels: of the features.
+        in_channels: the number of channels of the features.
         num_anchors: how many anchors an element has.
-        num_classes: of the logits.
+        num_classes: the number of classes of the logits.
         num_convs: the number of convolutions before the last.
     """
 
@@ -211,7 +211,7 @@ class FCOS(OneStageDetector):
 
     Args:
         backbone: gives a dict of features; has an attribute `out_channels`.
-        num_classes: of labels; 0 is one of them.
+        num_classes: the number of classes of labels; 0 is one of them.
         min_size: see `GeneralizedRCNNTransform`.
         max_size: see `GeneralizedRCNNTransform`.
         image_mean: see `GeneralizedRCNNTransform`; by default of ImageNet.
@@ -220,7 +220,7 @@ class FCOS(OneStageDetector):
         head: by default `FCOSHead`.
         center_sampling_radius: elements learn of objects whose centre is nearer, in strides.
         score_thresh: detections with a smaller score are dropped.
-        nms_thresh: of non-maximum suppression within a class.
+        nms_thresh: the threshold of non-maximum suppression within a class.
         detections_per_img: how many detections remain at most.
         topk_candidates: how many of each level remain before non-maximum suppression.
 
@@ -350,7 +350,7 @@ def fcos_resnet50_fpn(
     """FCOS on a ResNet-50 with a feature pyramid: 32 million parameters.
 
     Args:
-        num_classes: of labels.
+        num_classes: the number of classes of labels.
         pretrained_backbone: whether to load weights of ImageNet into the backbone.
         trainable_backbone_layers: how many of the backbone's five parts are trained; by default 3,
             and all of a backbone with random weights.

@@ -12,7 +12,7 @@ class ImageList:
     """Images of different sizes in one tensor, filled up with zeros on the right and below.
 
     Args:
-        tensors: of shape (N, C, H, W).
+        tensors: a tensor of shape (N, C, H, W).
         image_sizes: height and width of each image before it was filled up.
     """
 

@@ -13,7 +13,7 @@ def check_inputs(
     """Check the images and targets of a detector.
 
     Args:
-        images: of shape (C, H, W), at least one.
+        images: tensors of shape (C, H, W), at least one.
         targets: for each image "boxes" (objects, 4) and "labels" (objects,); needed for training.
             An image without objects has boxes of shape (0, 4). Objects with a negative label only
             pad, see `pad_targets`.

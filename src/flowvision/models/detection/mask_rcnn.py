@@ -70,9 +70,9 @@ class MaskRCNNHeads(nn.Sequential):
     """3 x 3 convolutions with rectifiers; keeps height and width.
 
     Args:
-        in_channels: of the input.
+        in_channels: the number of channels of the input.
         layers: the channels of each convolution.
-        dilation: of all convolutions.
+        dilation: the dilation of all convolutions.
     """
 
     def __init__(self, in_channels: int, layers: Sequence[int], dilation: int) -> None:
@@ -104,7 +104,7 @@ class MaskRCNNPredictor(nn.Sequential):
     """From features (n, in_channels, M, M) to logits (n, num_classes, 2 * M, 2 * M).
 
     Args:
-        in_channels: of the features.
+        in_channels: the number of channels of the features.
         dim_reduced: channels of the transposed convolution.
         num_classes: with the background.
     """

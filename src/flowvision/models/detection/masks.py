@@ -30,7 +30,7 @@ def project_masks_on_boxes(gt_masks: Tensor, boxes: Tensor, matched_idxs: Tensor
 
     Args:
         gt_masks: the masks of the objects of an image, (objects, height, width).
-        boxes: of shape (n, 4).
+        boxes: a tensor of shape (n, 4).
         matched_idxs: for each box its object.
         M: height and width of the result.
 
@@ -51,7 +51,7 @@ def maskrcnn_loss(
     """Return the mean binary cross entropy of the masks of the true classes.
 
     Args:
-        mask_logits: of shape (n, classes, M, M), for the proposals of all images.
+        mask_logits: a tensor of shape (n, classes, M, M), for the proposals of all images.
         proposals: the boxes of each image, n together.
         gt_masks: for each image (objects, height, width).
         gt_labels: for each image the classes of the objects.
@@ -108,8 +108,8 @@ def paste_masks_in_image(
     """Stretch masks over their boxes.
 
     Args:
-        masks: of shape (n, 1, M, M).
-        boxes: of shape (n, 4).
+        masks: a tensor of shape (n, 1, M, M).
+        boxes: a tensor of shape (n, 4).
         img_shape: height and width of the image.
         padding: width of a border of zeros that the masks get, so that they fade there.
 

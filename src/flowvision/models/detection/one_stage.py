@@ -57,7 +57,7 @@ class OneStageDetector(nn.Module):
 
         Args:
             outputs: the predictions for the image, (anchors, ...).
-            anchors: of shape (anchors, 4).
+            anchors: a tensor of shape (anchors, 4).
             shape: height and width of the image.
             levels: the number of anchors of each level.
         """
@@ -138,9 +138,9 @@ def best_of_levels(
     """Return the boxes, scores and classes of the most probable pairs of anchor and class.
 
     Args:
-        scores: of shape (anchors, classes).
-        offsets: of shape (anchors, 4).
-        anchors: of shape (anchors, 4).
+        scores: a tensor of shape (anchors, classes).
+        offsets: a tensor of shape (anchors, 4).
+        anchors: a tensor of shape (anchors, 4).
         levels: the number of anchors of each level.
         decode: makes boxes of offsets and anchors.
         score_thresh: pairs with a smaller score are dropped.
@@ -170,11 +170,11 @@ def suppress_in_image(
     """Return the best detections that do not overlap others of their class.
 
     Args:
-        boxes: of shape (n, 4); parts outside the image are cut off.
-        scores: of shape (n,).
-        labels: of shape (n,).
+        boxes: a tensor of shape (n, 4); parts outside the image are cut off.
+        scores: a tensor of shape (n,).
+        labels: a tensor of shape (n,).
         shape: height and width of the image.
-        nms_thresh: of non-maximum suppression.
+        nms_thresh: the threshold of non-maximum suppression.
         detections_per_img: how many remain at most.
     """
     boxes = clip_boxes_to_image(boxes, shape)

@@ -69,11 +69,11 @@ class RetinaNetClassificationHead(_ConvStack):
     """From features (N, in_channels, H_i, W_i) to logits (N, anchors, num_classes).
 
     Args:
-        in_channels: of the features.
+        in_channels: the number of channels of the features.
         num_anchors: how many anchors an element has.
-        num_classes: of the logits.
-        prior_probability: of an object, at first; it keeps the many anchors without one from
-            dominating the loss.
+        num_classes: the number of classes of the logits.
+        prior_probability: the probability of an object, at first; it keeps the many anchors without
+            one from dominating the loss.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class RetinaNetRegressionHead(_ConvStack):
     """From features (N, in_channels, H_i, W_i) to offsets (N, anchors, 4).
 
     Args:
-        in_channels: of the features.
+        in_channels: the number of channels of the features.
         num_anchors: how many anchors an element has.
     """
 
@@ -170,9 +170,9 @@ class RetinaNetHead(nn.Module):
     """Both heads: a dict with "cls_logits" and "bbox_regression".
 
     Args:
-        in_channels: of the features.
+        in_channels: the number of channels of the features.
         num_anchors: how many anchors an element has.
-        num_classes: of the logits.
+        num_classes: the number of classes of the logits.
     """
 
     def __init__(self, in_channels: int, num_anchors: int, num_classes: int) -> None:
@@ -216,7 +216,7 @@ class RetinaNet(OneStageDetector):
 
     Args:
         backbone: gives a dict of features; has an attribute `out_channels`.
-        num_classes: of labels; 0 is one of them.
+        num_classes: the number of classes of labels; 0 is one of them.
         min_size: see `GeneralizedRCNNTransform`.
         max_size: see `GeneralizedRCNNTransform`.
         image_mean: see `GeneralizedRCNNTransform`; by default of ImageNet.
@@ -225,7 +225,7 @@ class RetinaNet(OneStageDetector):
         head: by default `RetinaNetHead`.
         proposal_matcher: by default one with the following thresholds.
         score_thresh: detections with a smaller score are dropped.
-        nms_thresh: of non-maximum suppression within a class.
+        nms_thresh: the threshold of non-maximum suppression within a class.
         detections_per_img: how many detections remain at most.
         fg_iou_thresh: anchors that overlap an object at least as much learn its class.
         bg_iou_thresh: anchors that overlap all objects less are background.
@@ -354,7 +354,7 @@ def retinanet_resnet50_fpn(
     """RetinaNet on a ResNet-50 with a feature pyramid: 34 million parameters.
 
     Args:
-        num_classes: of labels.
+        num_classes: the number of classes of labels.
         pretrained_backbone: whether to load weights of ImageNet into the backbone.
         trainable_backbone_layers: how many of the backbone's five parts are trained; by default 3,
             and all of a backbone with random weights.

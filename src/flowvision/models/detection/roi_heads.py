@@ -44,8 +44,8 @@ def fastrcnn_loss(
     """Return the losses of classes and of boxes.
 
     Args:
-        class_logits: of shape (n, classes), for the proposals of all images.
-        box_regression: of shape (n, classes * 4).
+        class_logits: a tensor of shape (n, classes), for the proposals of all images.
+        box_regression: a tensor of shape (n, classes * 4).
         labels: the classes of the proposals of each image, 0 for background; those with a negative
             one do not count.
         regression_targets: the offsets (n_i, 4) of the matched objects.
@@ -82,7 +82,7 @@ class RoIHeads(nn.Module):
         positive_fraction: the largest part of those with an object.
         bbox_reg_weights: by which offsets are multiplied.
         score_thresh: detections with a smaller probability are dropped.
-        nms_thresh: of non-maximum suppression within a class.
+        nms_thresh: the threshold of non-maximum suppression within a class.
         detections_per_img: how many detections remain at most.
         mask_roi_pool: the same for masks; none: no masks.
         mask_head: from what it gives to features (n, F, M, M).

@@ -98,7 +98,7 @@ class RegionProposalNetwork(nn.Module):
         pre_nms_top_n: how many proposals of each level remain before non-maximum suppression, by
             "training" and "testing".
         post_nms_top_n: how many proposals of an image remain after it.
-        nms_thresh: of non-maximum suppression.
+        nms_thresh: the threshold of non-maximum suppression.
         score_thresh: proposals with a smaller probability are dropped.
     """
 
@@ -199,7 +199,7 @@ class RegionProposalNetwork(nn.Module):
         """Keep the best proposals that do not overlap.
 
         Args:
-            proposals: of shape (N, anchors, 4).
+            proposals: a tensor of shape (N, anchors, 4).
             objectness: the logits, N * anchors of them.
             image_shapes: heights and widths.
             num_anchors_per_level: together as many as there are anchors.
@@ -243,8 +243,8 @@ class RegionProposalNetwork(nn.Module):
         """Return the losses of the logits and of the offsets.
 
         Args:
-            objectness: of shape (N * anchors, 1).
-            pred_bbox_deltas: of shape (N * anchors, 4).
+            objectness: a tensor of shape (N * anchors, 1).
+            pred_bbox_deltas: a tensor of shape (N * anchors, 4).
             labels: see `assign_targets_to_anchors`.
             regression_targets: for each image the offsets (anchors, 4) of the matched objects.
         """

@@ -51,7 +51,7 @@ class SSDClassificationHead(SSDScoringHead):
     """Logits (N, boxes, num_classes).
 
     Args:
-        in_channels: of each of the features.
+        in_channels: the number of channels of each of the features.
         num_anchors: how many boxes an element of each has.
         num_classes: with the background.
     """
@@ -66,7 +66,7 @@ class SSDRegressionHead(SSDScoringHead):
     """Offsets (N, boxes, 4).
 
     Args:
-        in_channels: of each of the features.
+        in_channels: the number of channels of each of the features.
         num_anchors: how many boxes an element of each has.
     """
 
@@ -94,7 +94,7 @@ class SSDHead(nn.Module):
     """Both heads: a dict with "bbox_regression" and "cls_logits".
 
     Args:
-        in_channels: of each of the features.
+        in_channels: the number of channels of each of the features.
         num_anchors: how many boxes an element of each has.
         num_classes: with the background.
     """
@@ -132,7 +132,7 @@ class SSD(OneStageDetector):
         image_std: see `GeneralizedRCNNTransform`; by default of ImageNet.
         head: by default `SSDHead`.
         score_thresh: detections with a smaller probability are dropped.
-        nms_thresh: of non-maximum suppression within a class.
+        nms_thresh: the threshold of non-maximum suppression within a class.
         detections_per_img: how many detections remain at most.
         iou_thresh: boxes that overlap an object at least as much learn to find it.
         topk_candidates: how many of each class remain before non-maximum suppression.

@@ -57,7 +57,7 @@ class SSDLiteClassificationHead(SSDScoringHead):
     """Logits (N, boxes, num_classes) by depthwise convolutions.
 
     Args:
-        in_channels: of each of the features.
+        in_channels: the number of channels of each of the features.
         num_anchors: how many boxes an element of each has.
         num_classes: with the background.
         norm_layer: makes a normalization from the number of channels.
@@ -79,7 +79,7 @@ class SSDLiteRegressionHead(SSDScoringHead):
     """Offsets (N, boxes, 4) by depthwise convolutions.
 
     Args:
-        in_channels: of each of the features.
+        in_channels: the number of channels of each of the features.
         num_anchors: how many boxes an element of each has.
         norm_layer: makes a normalization from the number of channels.
     """
@@ -105,7 +105,7 @@ class SSDLiteHead(nn.Module):
     """Both heads: a dict with "bbox_regression" and "cls_logits".
 
     Args:
-        in_channels: of each of the features.
+        in_channels: the number of channels of each of the features.
         num_anchors: how many boxes an element of each has.
         num_classes: with the background.
         norm_layer: makes a normalization from the number of channels.

@@ -72,7 +72,7 @@ def matched_objects(target: Target, matches: Tensor, anchors: Tensor) -> tuple[T
     Args:
         target: with "boxes" and "labels".
         matches: the position of the object of each anchor, negative for none.
-        anchors: of shape (n, 4).
+        anchors: a tensor of shape (n, 4).
     """
     return matched_boxes(target, matches, anchors), matched_labels(target, matches)
 

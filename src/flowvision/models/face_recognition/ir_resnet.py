@@ -21,7 +21,7 @@ class IBasicBlock(nn.Module):
     Args:
         inplanes: channels of the input.
         planes: channels of the output.
-        stride: of the second convolution.
+        stride: the stride of the second convolution.
         downsample: brings the shortcut to the shape of the output; none if it has it.
     """
 

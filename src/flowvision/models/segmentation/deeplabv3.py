@@ -37,7 +37,7 @@ class DeepLabHead(nn.Sequential):
     """From features (N, in_channels, H, W) to logits (N, num_classes, H, W).
 
     Args:
-        in_channels: of the features.
+        in_channels: the number of channels of the features.
         num_classes: the number of classes.
     """
 
@@ -55,9 +55,9 @@ class ASPPConv(nn.Sequential):
     """A dilated 3 x 3 convolution with normalization and rectifier; keeps height and width.
 
     Args:
-        in_channels: of the input.
-        out_channels: of the output.
-        dilation: of the convolution.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the output.
+        dilation: the dilation of the convolution.
     """
 
     def __init__(self, in_channels: int, out_channels: int, dilation: int) -> None:
@@ -74,8 +74,8 @@ class ASPPPooling(nn.Sequential):
     """The mean of the whole image, convolved and spread over it again.
 
     Args:
-        in_channels: of the input.
-        out_channels: of the output.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the output.
     """
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
@@ -96,9 +96,9 @@ class ASPP(nn.Module):
     Input (N, in_channels, H, W), output (N, out_channels, H, W).
 
     Args:
-        in_channels: of the input.
+        in_channels: the number of channels of the input.
         atrous_rates: the dilations.
-        out_channels: of each convolution and of the output.
+        out_channels: the number of channels of each convolution and of the output.
     """
 
     def __init__(

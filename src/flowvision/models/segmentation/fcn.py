@@ -28,7 +28,7 @@ class FCNHead(nn.Sequential):
     """From features (N, in_channels, H, W) to logits (N, channels, H, W).
 
     Args:
-        in_channels: of the features.
+        in_channels: the number of channels of the features.
         channels: the number of classes.
     """
 

@@ -17,8 +17,8 @@ class LRASPP(nn.Module):
     Args:
         backbone: gives a dict of features "low" and "high", of an eighth and a sixteenth of the
             height and width.
-        low_channels: of the features "low".
-        high_channels: of the features "high".
+        low_channels: the number of channels of the features "low".
+        high_channels: the number of channels of the features "high".
         num_classes: the number of classes.
         inter_channels: between the two.
     """
@@ -45,8 +45,8 @@ class LRASPPHead(nn.Module):
     Takes a dict of features "low" and "high"; returns (N, num_classes, H, W) of the size of "low".
 
     Args:
-        low_channels: of the features "low".
-        high_channels: of the features "high".
+        low_channels: the number of channels of the features "low".
+        high_channels: the number of channels of the features "high".
         num_classes: the number of classes.
         inter_channels: between the two.
     """

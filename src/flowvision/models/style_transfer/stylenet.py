@@ -15,10 +15,10 @@ class ConvLayer(nn.Module):
     """A convolution whose input is reflected at the border; keeps the size at a stride of 1.
 
     Args:
-        in_channels: of the input.
-        out_channels: of the output.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the output.
         kernel_size: an odd number.
-        stride: of the convolution.
+        stride: the stride of the convolution.
     """
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int, stride: int) -> None:
@@ -36,10 +36,10 @@ class UpsampleConvLayer(ConvLayer):
     https://distill.pub/2016/deconv-checkerboard.
 
     Args:
-        in_channels: of the input.
-        out_channels: of the output.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the output.
         kernel_size: an odd number.
-        stride: of the convolution.
+        stride: the stride of the convolution.
         upsample: by which height and width are multiplied before; None: not.
     """
 
@@ -64,7 +64,7 @@ class ResidualBlock(nn.Module):
     """Two convolutions with instance normalization beside a shortcut; keeps the shape.
 
     Args:
-        channels: of input and output.
+        channels: the number of channels of input and output.
     """
 
     def __init__(self, channels: int) -> None:

@@ -49,8 +49,8 @@ class ImageResizePreprocessor:
     """The size that images get.
 
     Attributes:
-        width: of the results.
-        height: of the results.
+        width: the width of the results.
+        height: the height of the results.
     """
 
     width: int
@@ -179,9 +179,9 @@ class BlobConf:
     """A feature of records and how it becomes a blob.
 
     Attributes:
-        name: of the feature.
-        shape: of each value.
-        dtype: of the blob.
+        name: the name of the feature.
+        shape: the shape of each value.
+        dtype: the dtype of the blob.
         codec: what the feature is: `RawCodec`, `ImageCodec` or `BytesListCodec`.
         preprocessors: what is done with the values.
     """

@@ -50,8 +50,8 @@ def tensor_buffer_to_tensor(
 
     Args:
         x: values.
-        dtype: of the tensor.
-        instance_shape: of each value.
+        dtype: the dtype of the tensor.
+        instance_shape: the shape of each value.
         name: accepted.
 
     Raises:
@@ -129,7 +129,7 @@ def gen_tensor_buffer(
         shape: the number of values, as a shape of one dimension.
         shape_list: the shape of each; fewer are repeated.
         value_list: the number of each; fewer are repeated.
-        data_type: of the values.
+        data_type: the dtype of the values.
         dynamic_out: accepted.
         name: accepted.
 

@@ -29,7 +29,7 @@ class CocoSample:
         size: height and width, int32.
         boxes: left, top, right and bottom of each object, float32.
         labels: the category of each object, counted from 1 without gaps, int32.
-        points: of all polygons, float32 (points, 2).
+        points: the points of all polygons, float32 (points, 2).
         point_indices: for each, its number in the polygon, that of the polygon in the object and
             that of the object, int32 (points, 3).
     """
@@ -138,7 +138,7 @@ def coco_source(
         annotations: the images.
         batch_size: images of a batch.
         shuffle: whether each epoch has another order.
-        seed: of these.
+        seed: the seed of these.
         group_by_aspect_ratio: let the images that a device has of a batch be all wide, or all high.
         stride_partition: devices take turns, instead of having images that follow each other.
         sharding: the devices.

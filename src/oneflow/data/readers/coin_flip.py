@@ -30,8 +30,8 @@ def random_coin_flip(
 
     Args:
         batch_size: how many, of all devices and replicas together.
-        probability: of a one.
-        generator: of the random numbers.
+        probability: the probability of a one.
+        generator: the generator of the random numbers.
         sharding: the devices.
 
     Raises:

@@ -70,8 +70,8 @@ def resize_image(image: np.ndarray, width: int, height: int, interpolation: str)
 
     Args:
         image: the image.
-        width: of the result.
-        height: of the result.
+        width: the width of the result.
+        height: the height of the result.
         interpolation: "nearest_neighbor", "bilinear", "bicubic", "area", "lanczos", or "auto":
             area for a smaller image and bilinear for a larger one.
 
@@ -112,8 +112,8 @@ def scaled_size(
     """Return the width and height of an image, given the length of one side.
 
     Args:
-        width: of the image.
-        height: of the image.
+        width: the width of the image.
+        height: the height of the image.
         target: length of that side.
         min_size: least length of the shorter side, if `target` is that of the longer; 0 for none.
         max_size: greatest length of the longer side, if `target` is that of the shorter; 0 for

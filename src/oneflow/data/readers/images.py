@@ -44,7 +44,7 @@ def decode(
 
     Args:
         images_bytes_buffer: JPEG, PNG or other files that Pillow reads.
-        dtype: of the images.
+        dtype: the dtype of the images.
         color_space: "BGR", "RGB" or "GRAY".
         name: accepted.
 
@@ -290,11 +290,12 @@ def resize(
         max_size: greatest length of the longer side, where the shorter has the target size.
         keep_aspect_ratio: keep the form of each image.
         resize_side: "shorter" or "longer", the side that gets the target size.
-        channels: of all images.
-        dtype: of the result; that of the images by default.
+        channels: the number of channels of all images.
+        dtype: the dtype of the result; that of the images by default.
         interpolation_type: see `resize_image`.
         name: accepted.
-        color_space: of the images, as OneFlow 0.2 had it, like the arguments that follow.
+        color_space: the color space of the images, as OneFlow 0.2 had it, like the arguments that
+            follow.
         interp_type: "Linear", "NN" or "Cubic".
         resize_shorter: length of the shorter side.
         resize_x: width.
@@ -355,7 +356,7 @@ def batch_align(
     Args:
         images: images.
         shape: height, width and channels that no image exceeds. In a graph the result has them.
-        dtype: of the result.
+        dtype: the dtype of the result.
         alignment: outside of graphs, height and width are the least multiples that are enough.
         name: accepted.
 
@@ -463,7 +464,7 @@ def crop_mirror_normalize(
         crop_pos_x: from 0, at the left, to 1.
         mean: one number, or one per channel.
         std: likewise; ``(pixel - mean) / std`` is the result.
-        output_dtype: of the result.
+        output_dtype: the dtype of the result.
         name: accepted.
 
     Returns:

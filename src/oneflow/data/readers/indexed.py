@@ -29,11 +29,11 @@ def raw_source(
 
     Args:
         files: their paths.
-        shape: of each array.
-        dtype: of each array.
+        shape: the shape of each array.
+        dtype: the dtype of each array.
         batch_size: arrays of a batch.
         block_size: bytes that keep their order when blocks are shuffled; None shuffles nothing.
-        seed: of the shuffling.
+        seed: the seed of the shuffling.
         sharding: the devices.
 
     Raises:
@@ -174,7 +174,7 @@ def token_source(
         seq_length: tokens of a sample, without the one that follows.
         num_samples: number of samples after which they come again.
         batch_size: samples of a batch.
-        dtype: of the tensors.
+        dtype: the dtype of the tensors.
         part: the documents to take.
         random: draws the orders; None leaves documents and samples as they are.
         sharding: the devices.

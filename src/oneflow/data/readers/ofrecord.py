@@ -145,7 +145,7 @@ class OFRecordWriter:
     """A file of records.
 
     Args:
-        path: of the file; an existing one is replaced.
+        path: the path of the file; an existing one is replaced.
 
     Example:
         >>> import tempfile

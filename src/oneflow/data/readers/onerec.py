@@ -245,7 +245,7 @@ class OneRecWriter:
     """A file of OneRec records.
 
     Args:
-        path: of the file; an existing one is replaced.
+        path: the path of the file; an existing one is replaced.
 
     Raises:
         ImportError: a package of the extra `onerec` is missing.
@@ -291,7 +291,7 @@ def read_examples(path: Path, verify: bool = True) -> Iterator[dict[str, OneRecT
     """Yield the records of a file.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         verify: see `decode_example`; checksums are always compared.
 
     Raises:

@@ -30,8 +30,8 @@ def onerec_source(
     Args:
         files: paths of the files.
         batch_size: records of a batch.
-        shuffle_mode: of what is drawn at random, if anything is: "instance" for single records,
-            "batch" for batches that lie together in the files.
+        shuffle_mode: the unit that is drawn at random, if records are shuffled: "instance" for
+            single records, "batch" for batches that lie together in the files.
         shuffle: the order.
         verify_example: whether messages must have the identifier of OneRec.
         sharding: the devices.
@@ -73,7 +73,7 @@ def decode_onerec(
         input: records from `oneflow.nn.OneRecReader`.
         key: name of the feature.
         dtype: int8, int16, int32, int64, float32 or float64, as the feature is stored.
-        shape: of each value; the largest with `is_dynamic`.
+        shape: the shape of each value; the largest with `is_dynamic`.
         is_dynamic: let the tensor have the shape that the values of a batch have.
         reshape: give each value this shape first; one size may be -1.
         batch_padding: fill values with zeros along their first dimension: to the size

@@ -49,7 +49,7 @@ def _next_batch(name: str, open_source: Callable[[BatchSharding], BatchSource]) 
     """Return a batch of the reader that the body opens here.
 
     Args:
-        name: of the function.
+        name: the name of the function.
         open_source: opens the reader, given its devices.
     """
     capture = _capture(name)
@@ -67,8 +67,8 @@ def decode_random(
     """Return a synthetic batch, drawn anew in each call of the job.
 
     Args:
-        shape: of a sample.
-        dtype: of the numbers.
+        shape: the shape of a sample.
+        dtype: the dtype of the numbers.
         batch_size: number of samples.
         initializer: such as `oneflow.zeros_initializer()`; uniform from 0 to 1 by default.
         tick: accepted.

@@ -102,7 +102,7 @@ class ShuffleOptions:
     Attributes:
         buffer_size: records are drawn from the next so many; None keeps their order.
         after_epoch: whether files come in another order in every epoch but the first.
-        seed: of the random numbers; None and -1 take it from `oneflow.manual_seed`.
+        seed: the seed of the random numbers; None and -1 take it from `oneflow.manual_seed`.
     """
 
     buffer_size: int | None = None
@@ -199,9 +199,9 @@ def decode_raw(
 
     Args:
         records: from a reader.
-        name: of the feature: numbers, or bytes, which are taken as numbers of eight bits.
-        shape: of each value.
-        dtype: of the tensor.
+        name: the name of the feature: numbers, or bytes, which are taken as numbers of eight bits.
+        shape: the shape of each value.
+        dtype: the dtype of the tensor.
         dim1_varying_length: take values that are shorter along their first dimension; the rest is
             zero, since a tensor has one shape.
         truncate: cut off what is too long.

@@ -20,7 +20,7 @@ class TensorBuffer:
     While a graph or job is recorded nothing is read, and every call of it computes the values anew.
 
     Attributes:
-        shape: of the whole batch, such as the number of its values.
+        shape: the shape of the whole batch, such as the number of its values.
         dtype: `oneflow.tensor_buffer`.
         sharding: where tensors made of the values are.
         is_deferred: True if it was made while a graph or job was recorded.
@@ -83,9 +83,9 @@ def dense(buffer: TensorBuffer, shape: Sequence[int] | None, dtype: DType) -> Te
 
     Args:
         buffer: the values.
-        shape: of each value; None takes that of the first, which is not known while a graph is
-            recorded.
-        dtype: of the tensor.
+        shape: the shape of each value; None takes that of the first, which is not known while a
+            graph is recorded.
+        dtype: the dtype of the tensor.
 
     Raises:
         ValueError: the values have another shape, or different ones.

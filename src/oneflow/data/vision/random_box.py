@@ -19,8 +19,8 @@ def random_box(
     """Return a random rectangle (top, left, height, width).
 
     Args:
-        height: of the image.
-        width: of the image.
+        height: the height of the image.
+        width: the width of the image.
         area: range of the rectangle's share of the area.
         ratio: range of its width divided by its height.
         random: the random numbers.

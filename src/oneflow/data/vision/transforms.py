@@ -364,7 +364,8 @@ class Pad(ImageTransform):
     """The image with a border.
 
     Args:
-        padding: of all sides; of left/right and top/bottom; or of left, top, right, bottom.
+        padding: the padding of all sides; of left/right and top/bottom; or of left, top, right,
+            bottom.
         fill: value of a constant border.
         padding_mode: ``"constant"``, ``"edge"``, ``"reflect"`` or ``"symmetric"``.
 

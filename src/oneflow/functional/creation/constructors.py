@@ -196,8 +196,8 @@ def _like(
         input: the example.
         ndim: number of dimensions of the new tensor.
         dtype: as the user gave it, like the rest; None for what was not given.
-        device: of a local tensor.
-        placement: of a global tensor.
+        device: the device of a local tensor.
+        placement: the placement of a global tensor.
         sbp: signatures of a global tensor.
     """
     spec = input._value.spec

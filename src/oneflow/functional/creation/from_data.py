@@ -290,7 +290,7 @@ def to_dlpack(
 
     Args:
         tensor: what to give away.
-        stream: of the other library, on which it waits for the values.
+        stream: the stream of the other library, on which it waits for the values.
         max_version: the highest version of the protocol that the other library knows.
         dl_device: the device's type and number by the protocol, default the tensor's own.
         copy: True for memory of its own, False to refuse what needs that, None for either.

@@ -19,7 +19,7 @@ class GlobalMode(threading.local):
     """Defaults of one thread for new tensors.
 
     Attributes:
-        sharding: of tensors made without a device or placement; None makes local ones.
+        sharding: the sharding of tensors made without a device or placement; None makes local ones.
     """
 
     sharding: Sharding | None = None
@@ -55,9 +55,9 @@ def choose_device_like(
     `sbp` may be given alone for a global tensor.
 
     Args:
-        spec: of the other tensor.
+        spec: the spec of the other tensor.
         device: as the user gave it, like the rest; None for what was not given.
-        placement: of a global tensor.
+        placement: the placement of a global tensor.
         sbp: signatures of a global tensor.
         ndim: number of dimensions of the new tensor, by default as many as the other one has.
 

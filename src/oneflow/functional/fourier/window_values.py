@@ -33,7 +33,7 @@ def make_window(
 
     Args:
         name: the function that is called.
-        formula: of the values.
+        formula: computes the values.
         length: number of elements.
         symmetric: whether the last element equals the first; else the one after it would.
         options: `dtype`, a float type, by default the default one; `device`, `placement` and `sbp`

@@ -86,8 +86,8 @@ def to_global(
     Args:
         input: on a local tensor every rank of `placement` gives its part; a process that trains
             alone gives the same part for each rank. On a global tensor the values stay the same.
-        placement: of the result; for a global `input` its own if left out.
-        sbp: of the result; for a global `input` its own if left out.
+        placement: the placement of the result; for a global `input` its own if left out.
+        sbp: the SBP of the result; for a global `input` its own if left out.
         grad_sbp: SBP of the gradient of `input`, for a global `input`; None or nothing in a
             list: that of `input`.
         check_meta: whether ranks compare the shapes and dtypes of their parts.

@@ -40,8 +40,8 @@ def to_global(
 
     Args:
         input: a tensor, or a structure such as a state dict.
-        placement: of the results.
-        sbp: of the results; or a function that takes the whole `input` and the tensor, and
+        placement: the placement of the results.
+        sbp: the SBP of the results; or a function that takes the whole `input` and the tensor, and
             tells it.
         warn_on_non_tensor_leaf: warn about anything else in the structure, which stays as it is.
         options: further arguments of `Tensor.to_global`.
@@ -167,8 +167,8 @@ class global_mode:
 
     Args:
         enabled: False makes new tensors local again.
-        placement: of new tensors.
-        sbp: of new tensors.
+        placement: the placement of new tensors.
+        sbp: the SBP of new tensors.
 
     Raises:
         ValueError: it is enabled without a placement or sbp.
@@ -201,8 +201,8 @@ class current_global_mode:
 
     Attributes:
         is_enabled: whether new tensors are global.
-        placement: of new tensors; None if they are local.
-        sbp: of new tensors.
+        placement: the placement of new tensors; None if they are local.
+        sbp: the SBP of new tensors.
 
     Example:
         >>> import oneflow as flow

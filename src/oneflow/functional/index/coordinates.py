@@ -20,7 +20,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
 
     Args:
         indices: numbers of elements.
-        shape: of the tensor that they are elements of.
+        shape: the shape of the tensor that they are elements of.
 
     Returns:
         An int64 tensor of the shape of `indices` for each dimension.

@@ -20,7 +20,7 @@ def checked(result: Tensor, info: Tensor, message: str) -> Tensor:
     Args:
         result: what is returned.
         info: per matrix 0, or what went wrong.
-        message: of the error.
+        message: the message of the error.
     """
     result = call(check_info, result, info, message=message)
     value = unwrap(result)

@@ -43,7 +43,7 @@ class AttentionParameters:
     Attributes:
         packed: weight of query, key and value in one, or None.
         unpacked: the three weights, where `packed` is None.
-        bias: of all three, or None.
+        bias: the bias of all three, or None.
         key_bias: a key appended to all keys, or None.
         value_bias: its value.
         out_weight: weight of the result's projection.

@@ -69,7 +69,8 @@ def run_layers(
         x: input, shape ``(steps, batch, features)``.
         states: initial hidden (and cell) states, shape ``(layers * directions, batch, size)``.
         layers: per layer, the weights of its one or two directions.
-        dropout_probability: of outputs between layers; 0 in evaluation.
+        dropout_probability: the probability with which outputs between layers are dropped; 0 in
+            evaluation.
         lengths: how many steps each sequence has, default all.
 
     Returns:
@@ -104,7 +105,7 @@ def run_cell(mode: str, x: Tensor, states: States, weights: Weights) -> States:
         mode: as for `run_layers`.
         x: input, shape ``(batch, features)``.
         states: hidden (and cell) states, shape ``(batch, size)``.
-        weights: of the cell.
+        weights: the weights of the cell.
     """
     input_part = linear(x, weights.input, weights.input_bias)
     hidden_part = linear(states[0], weights.hidden, weights.hidden_bias)

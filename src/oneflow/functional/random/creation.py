@@ -414,7 +414,7 @@ def bernoulli(
     Args:
         input: probabilities; with `p` only its shape and dtype count.
         p: one probability for all.
-        dtype: of the result, default that of `input`.
+        dtype: the dtype of the result, default that of `input`.
         generator: where the numbers come from, default the default generator.
         inplace: write the result into `input`.
 

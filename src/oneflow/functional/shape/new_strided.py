@@ -21,7 +21,7 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], **options: Any) ->
     Args:
         size: the shape.
         stride: distance between neighbours along each dimension, in elements.
-        **options: of `empty`.
+        **options: options of `empty`.
 
     Raises:
         RuntimeError: a stride is negative, or there are not as many as sizes.
@@ -49,7 +49,7 @@ def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **option
     Args:
         size: the shape.
         physical_layout: the dimensions, from the one with the largest stride on.
-        **options: of `empty`.
+        **options: options of `empty`.
 
     Raises:
         RuntimeError: `physical_layout` is not an order of the dimensions.

@@ -249,7 +249,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     Args:
         self: the tensor.
         sizes: the new sizes, as separate numbers or one sequence.
-        memory_format: of the new sizes; it changes nothing.
+        memory_format: the memory format of the new sizes; it changes nothing.
 
     Returns:
         The tensor itself. If there are less elements in its memory, that grows by zeros, also for

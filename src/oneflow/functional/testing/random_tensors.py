@@ -35,7 +35,7 @@ def make_tensor(
 
     Args:
         shape: sizes, as separate numbers or one sequence.
-        dtype: of any kind.
+        dtype: the dtype of any kind.
         device: where the tensor is.
         low: by default -9; 0 for bool and unsigned integers. A bound that the dtype cannot hold is
             moved to the nearest one that it can.

@@ -20,7 +20,7 @@ def is_on(name: str, default: bool) -> bool:
     """Return whether an environment variable says that something is on.
 
     Args:
-        name: of the variable.
+        name: the name of the variable.
         default: what holds where it is not set.
 
     Example:

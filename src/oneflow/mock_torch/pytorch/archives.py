@@ -58,7 +58,7 @@ class PyTorchFileWriter:
         """Write an entry.
 
         Args:
-            name: of the entry.
+            name: the name of the entry.
             data: bytes, or a storage.
             size: how many bytes of it.
         """

@@ -105,7 +105,7 @@ class _TextWalk:
     """A walk through a text.
 
     Attributes:
-        start: of what was found last.
+        start: the start of the last match.
         end: behind it.
     """
 

@@ -31,7 +31,7 @@ class Event:
     """An event with data.
 
     Args:
-        name: of the event.
+        name: the name of the event.
         timestamp: when it happened.
         data: text, numbers and truth values by name.
 
@@ -82,7 +82,7 @@ class Stat:
     """Statistics of numbers over windows of time, each of which becomes an event.
 
     Args:
-        name: of the statistics; the event's data are ``name.sum`` and so on.
+        name: the name of the statistics; the event's data are ``name.sum`` and so on.
         aggregations: what is kept.
         window_size: length of a window. It ends with the first number after that.
         max_samples: so many numbers end a window earlier; more are dropped until its time is over.

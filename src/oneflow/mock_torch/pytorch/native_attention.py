@@ -75,8 +75,8 @@ def _native_multi_head_attention(
 
     Args:
         query: ``[batch, length, embed_dim]``, or nested.
-        key: of the same shape.
-        value: of the same shape.
+        key: a tensor of the same shape.
+        value: a tensor of the same shape.
         embed_dim: the width.
         num_head: the number of heads.
         qkv_weight: the weights of the three projections, one below the other.

@@ -20,7 +20,7 @@ class SobolEngine:
     Args:
         dimension: the number of coordinates.
         scramble: shuffle the digits at random (Owen's scrambling), which keeps the points even.
-        seed: of that shuffling; by default drawn from the generator of random numbers.
+        seed: the seed of that shuffling; by default drawn from the generator of random numbers.
 
     Raises:
         ValueError: there are no direction numbers of so many dimensions.
@@ -53,7 +53,7 @@ class SobolEngine:
         Args:
             n: how many.
             out: a tensor to write them to.
-            dtype: of the result, by default the default dtype.
+            dtype: the dtype of the result, by default the default dtype.
         """
         with warnings.catch_warnings():
             # SciPy wants a power of two; `draw_base2` is for those who do.

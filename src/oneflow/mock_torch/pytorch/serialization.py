@@ -77,7 +77,8 @@ def save(
         obj: what to save.
         f: file name, or a file open for writing bytes.
         pickle_module: a module like `pickle`, whose `Pickler` pickles objects.
-        pickle_protocol: of pickles; PyTorch trusts only files of the second without being asked to.
+        pickle_protocol: the protocol of pickles; PyTorch trusts only files of the second without
+            being asked to.
         _use_new_zipfile_serialization: False: as before PyTorch 1.6.
         _disable_byteorder_record: the file does not say in which order the bytes of numbers are.
 
@@ -149,9 +150,9 @@ def load(
         weights_only: False trusts the file: objects that are pickled in it are made, which runs
             whatever it says.
         mmap: accepted; changes nothing.
-        pickle_load_args: of ``pickle.Unpickler``: `encoding` (default: UTF-8) and `errors` say how
-            texts are read that Python 2 wrote, ``encoding="bytes"`` leaves them as they are;
-            `fix_imports`.
+        pickle_load_args: arguments of ``pickle.Unpickler``: `encoding` (default: UTF-8) and
+            `errors` say how texts are read that Python 2 wrote, ``encoding="bytes"`` leaves them as
+            they are; `fix_imports`.
 
     Raises:
         AttributeError: `f` is an object that cannot `seek` or `tell`.

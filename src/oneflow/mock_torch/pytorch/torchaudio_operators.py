@@ -26,11 +26,11 @@ def _recursive_filter(
     """Write the signal less the weighted outputs before it behind the padding of the output.
 
     Args:
-        signal: of shape (batch, channels, samples).
+        signal: a tensor of shape (batch, channels, samples).
         flipped_coefficients: a row of weights for each channel; the last, of the output itself, is
             1 and the one before it belongs to the last output.
-        padded_output: of shape (batch, channels, weights - 1 + samples), with zeros before the
-            first sample.
+        padded_output: a tensor of shape (batch, channels, weights - 1 + samples), with zeros before
+            the first sample.
     """
     values = signal.detach().cpu().numpy()
     weights = flipped_coefficients.detach().cpu().numpy()[:, ::-1]

@@ -418,7 +418,7 @@ class PReLU(Module):
         num_parameters: number of slopes: 1, or the number of channels (dimension 1).
         init: their initial value.
         device: where they live.
-        dtype: of the slopes.
+        dtype: the dtype of the slopes.
 
     Attributes:
         weight: the slopes, ``(num_parameters,)``, at first ``init`` each.

@@ -47,7 +47,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         div_value: cluster ``i``, from 1, has ``in_features // div_value ** i`` features.
         head_bias: the head has a bias.
         device: where the parameters live.
-        dtype: of the parameters.
+        dtype: the dtype of the parameters.
 
     Attributes:
         head: a `Linear` layer to the first classes and one output for each cluster.

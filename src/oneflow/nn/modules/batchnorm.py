@@ -205,7 +205,7 @@ class BatchNorm2d(_BatchNorm):
         track_running_stats: keep running statistics and use them in evaluation.
         bias: False leaves out the summands.
         device: where parameters and statistics live.
-        dtype: of parameters and statistics.
+        dtype: the dtype of parameters and statistics.
 
     Attributes:
         weight: factors, ``(num_features,)``, at first ones; None without `affine`.
@@ -330,7 +330,7 @@ class SyncBatchNorm(_BatchNorm):
         track_running_stats: keep running statistics and use them in evaluation.
         process_group: the processes, by default all.
         device: where parameters and statistics live.
-        dtype: of parameters and statistics.
+        dtype: the dtype of parameters and statistics.
         bias: False leaves out the summands.
 
     Attributes:

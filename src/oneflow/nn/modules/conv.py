@@ -213,7 +213,7 @@ class Conv2d(_Conv):
         bias: whether to add a learnable bias.
         padding_mode: ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
         device: where the parameters live.
-        dtype: of the parameters.
+        dtype: the dtype of the parameters.
 
     Attributes:
         weight: ``(out_channels, in_channels // groups, kernel_size[0], kernel_size[1])``, at first
@@ -390,7 +390,7 @@ class ConvTranspose2d(_ConvTranspose):
         dilation: distance between the elements of the kernel.
         padding_mode: only ``"zeros"``.
         device: where the parameters live.
-        dtype: of the parameters.
+        dtype: the dtype of the parameters.
 
     Attributes:
         weight: ``(in_channels, out_channels // groups, kernel_size[0], kernel_size[1])``, at first

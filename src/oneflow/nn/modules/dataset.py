@@ -53,9 +53,9 @@ class OFRecordReader(BatchReader):
         shuffle_buffer_size: number of records to draw from.
         shuffle_after_epoch: take the files in another order after the first epoch.
         random_seed: where random numbers start; -1 takes it from `oneflow.manual_seed`.
-        device: of the decoded tensors.
-        placement: of global ones.
-        sbp: of global ones: broadcast, or split along dimension 0.
+        device: the device of the decoded tensors.
+        placement: the placement of global ones.
+        sbp: the SBP of global ones: broadcast, or split along dimension 0.
         name: accepted.
 
     Raises:
@@ -108,8 +108,8 @@ class OFRecordRawDecoder(Module):
 
     Args:
         blob_name: name of the feature: numbers, or bytes, which are numbers of eight bits.
-        shape: of each value.
-        dtype: of the tensor.
+        shape: the shape of each value.
+        dtype: the dtype of the tensor.
         dim1_varying_length: fill values that are shorter along their first dimension with zeros.
         truncate: cut off what is too long.
         auto_zero_padding: fill what is missing with zeros.
@@ -269,10 +269,10 @@ class CoinFlip(Module):
     Args:
         batch_size: N.
         random_seed: where random numbers start; None and -1 take it from `oneflow.manual_seed`.
-        probability: of a one.
-        device: of the tensor.
-        placement: of a global one.
-        sbp: of a global one: broadcast, or split along dimension 0.
+        probability: the probability of a one.
+        device: the device of the tensor.
+        placement: the placement of a global one.
+        sbp: the SBP of a global one: broadcast, or split along dimension 0.
 
     Raises:
         ValueError: the probability is outside [0, 1].
@@ -314,9 +314,9 @@ class COCOReader(BatchReader):
         group_by_aspect_ratio: let images that a device has of a batch be all wide, or all high.
         remove_images_without_annotations: leave out images without objects.
         stride_partition: devices take turns, instead of having images that follow each other.
-        device: of the tensors.
-        placement: of global ones.
-        sbp: of global ones: broadcast, or split along dimension 0.
+        device: the device of the tensors.
+        placement: the placement of global ones.
+        sbp: the SBP of global ones: broadcast, or split along dimension 0.
 
     Raises:
         FileNotFoundError: the file is missing.
@@ -384,14 +384,14 @@ class RawReader(BatchReader):
 
     Args:
         files: their paths.
-        shape: of each array.
-        dtype: of each array.
+        shape: the shape of each array.
+        dtype: the dtype of each array.
         batch_size: arrays of a batch, of all devices together.
         random_shuffle: shuffle blocks of arrays.
         shuffle_block_size: bytes of a block; 0 for blocks of one array.
         random_seed: where random numbers start; None and -1 take it from `oneflow.manual_seed`.
-        placement: of a global tensor.
-        sbp: of a global tensor: broadcast, or split along dimension 0.
+        placement: the placement of a global tensor.
+        sbp: the SBP of a global tensor: broadcast, or split along dimension 0.
 
     Raises:
         ValueError: a file's size is no multiple of an array's.
@@ -439,14 +439,14 @@ class GPTIndexedBinDataReader(BatchReader):
         seq_length: tokens of a sample; the one that follows them is added.
         num_samples: number of samples after which they come again.
         batch_size: samples of a batch, of all devices together.
-        dtype: of the tensor.
+        dtype: the dtype of the tensor.
         shuffle: shuffle documents, before they are joined and cut into samples, and samples.
         random_seed: where random numbers start; None and -1 take it from `oneflow.manual_seed`.
         split_sizes: weights of the splits, such as ``("949", "50", "1")``.
         split_index: the split to read; 0 by default.
-        device: of the tensor.
-        placement: of a global one.
-        sbp: of a global one: broadcast, or split along dimension 0.
+        device: the device of the tensor.
+        placement: the placement of a global one.
+        sbp: the SBP of a global one: broadcast, or split along dimension 0.
 
     Raises:
         FileNotFoundError: a file is missing.

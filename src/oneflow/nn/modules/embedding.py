@@ -28,7 +28,7 @@ class _Table(Module):
         sparse: without effect; gradients are dense.
         weight: the table, if it exists already.
         device: where it lives.
-        dtype: of the table.
+        dtype: the dtype of the table.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Embedding(_Table):
         sparse: without effect; gradients are dense.
         _weight: the vectors, if they exist already.
         device: where they live.
-        dtype: of the vectors.
+        dtype: the dtype of the vectors.
         _freeze: the vectors do not learn; PyTorch's order has it before `device`.
 
     Attributes:
@@ -214,7 +214,7 @@ class EmbeddingBag(_Table):
         include_last_offset: offsets end with the number of indices.
         padding_idx: indices equal to this do not count.
         device: where the vectors live.
-        dtype: of the vectors.
+        dtype: the dtype of the vectors.
 
     Attributes:
         weight: ``(num_embeddings, embedding_dim)``, at first normally distributed with mean 0 and

@@ -17,7 +17,7 @@ class ImageDecode(Module):
     """The images in files of bytes; see `oneflow.image.decode`.
 
     Args:
-        dtype: of the images.
+        dtype: the dtype of the images.
         color_space: "BGR", "RGB" or "GRAY".
     """
 
@@ -60,7 +60,7 @@ class ImageBatchAlign(Module):
 
     Args:
         shape: height, width and channels that no image exceeds.
-        dtype: of the result.
+        dtype: the dtype of the result.
         alignment: height and width are multiples of it.
     """
 
@@ -133,7 +133,7 @@ class CropMirrorNormalize(Module):
         crop_pos_x: from 0, at the left, to 1.
         mean: one number, or one per channel.
         std: likewise.
-        output_dtype: of the result.
+        output_dtype: the dtype of the result.
 
     Shape:
         input: ``(N, H, W, C)``, or a list of images.

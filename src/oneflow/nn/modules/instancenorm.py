@@ -93,7 +93,7 @@ class InstanceNorm2d(_InstanceNorm):
         track_running_stats: keep running statistics and use them in evaluation.
         bias: False leaves out the summands.
         device: where parameters and statistics live.
-        dtype: of parameters and statistics.
+        dtype: the dtype of parameters and statistics.
 
     Attributes:
         weight: factors, ``(num_features,)``, at first ones; None without `affine`.

@@ -45,7 +45,7 @@ class Linear(Module):
         out_features: size of each output sample.
         bias: whether to add a learnable bias.
         device: where the parameters live.
-        dtype: of the parameters.
+        dtype: the dtype of the parameters.
 
     Attributes:
         weight: ``(out_features, in_features)``, at first uniform in ``[-bound, bound]`` with
@@ -123,7 +123,7 @@ class Bilinear(Module):
         out_features: size of each output.
         bias: whether to add a learnable bias.
         device: where the parameters live.
-        dtype: of the parameters.
+        dtype: the dtype of the parameters.
 
     Attributes:
         weight: ``(out_features, in1_features, in2_features)``, at first uniform in

@@ -58,8 +58,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         num_classes: the number of classes ``C``.
         out_features: the dimensions of several losses of a sample.
         bias: the linear layer has a bias.
-        device: of the linear layer's weight.
-        dtype: of the linear layer's weight.
+        device: the device of the linear layer's weight.
+        dtype: the dtype of the linear layer's weight.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
         weight: weight of each class.
         ignore_index: samples with this label do not count; None: -100.

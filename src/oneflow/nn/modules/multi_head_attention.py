@@ -28,12 +28,12 @@ class MultiheadAttention(Module):
         vdim: size of values; default `embed_dim`.
         batch_first: tensors are ``(batch, length, size)``.
         device: where the parameters live.
-        dtype: of the parameters.
+        dtype: the dtype of the parameters.
 
     Attributes:
-        in_proj_weight: of query, key and value one below the other, ``(3 * embed_dim, embed_dim)``,
-            at first uniform in ``[-bound, bound]`` with ``bound = sqrt(6 / (4 * embed_dim))``; None
-            for other sizes of keys or values.
+        in_proj_weight: the weights of query, key and value one below the other, ``(3 * embed_dim,
+            embed_dim)``, at first uniform in ``[-bound, bound]`` with ``bound = sqrt(6 / (4 *
+            embed_dim))``; None for other sizes of keys or values.
         q_proj_weight, k_proj_weight, v_proj_weight: in its place then, ``(embed_dim, embed_dim)``,
             ``(embed_dim, kdim)`` and ``(embed_dim, vdim)``, `init.xavier_uniform_`.
         in_proj_bias: ``(3 * embed_dim,)``, at first zeros; None without `bias`.

@@ -24,7 +24,7 @@ class LayerNorm(Module):
         elementwise_affine: whether to learn factors and summands of shape `normalized_shape`.
         bias: False leaves out the summands.
         device: where the parameters live.
-        dtype: of the parameters.
+        dtype: the dtype of the parameters.
 
     Attributes:
         weight: factors, ``normalized_shape``, at first ones; None without `elementwise_affine`.
@@ -83,7 +83,7 @@ class RMSNorm(Module):
         eps: added to the mean square; None: the machine epsilon of the input's dtype.
         elementwise_affine: whether to learn factors of shape `normalized_shape`.
         device: where the parameters live.
-        dtype: of the parameters.
+        dtype: the dtype of the parameters.
 
     Attributes:
         weight: factors, ``normalized_shape``, at first ones; None without `elementwise_affine`.
@@ -170,7 +170,7 @@ class GroupNorm(FunctionInJobs, Module):
         affine: whether to learn a factor and a summand per channel.
         bias: False leaves out the summands.
         device: where the parameters live.
-        dtype: of the parameters.
+        dtype: the dtype of the parameters.
 
     Attributes:
         weight: factors, ``(num_channels,)``, at first ones; None without `affine`.

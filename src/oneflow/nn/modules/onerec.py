@@ -27,8 +27,8 @@ class OneRecReader(BatchReader):
         shuffle_after_epoch: take the files in another order after the first epoch.
         verify_example: whether each message must have the identifier of OneRec. Checksums are
             always compared.
-        placement: of decoded tensors that are global.
-        sbp: of global ones: broadcast, or split along dimension 0.
+        placement: the placement of decoded tensors that are global.
+        sbp: the SBP of global ones: broadcast, or split along dimension 0.
 
     Raises:
         FileNotFoundError: a file is missing.

@@ -87,7 +87,8 @@ def moving_average_min_max_observer(
 
     Args:
         input: a tensor.
-        current_train_step: of shape (1,); the averages move until `stop_update_after_iters`.
+        current_train_step: a tensor of shape (1,); the averages move until
+            `stop_update_after_iters`.
         moving_max: the average of largest elements, of shape (1,), which moves in training.
         moving_min: the running smallest element.
         training: whether the averages move.

@@ -32,7 +32,7 @@ class RNNBase(Module):
         bidirectional: a second set of layers reads backwards.
         proj_size: project an LSTM's outputs to this size; 0: not.
         device: where the parameters live.
-        dtype: of the parameters.
+        dtype: the dtype of the parameters.
 
     Attributes:
         weight_ih_l[k], weight_hh_l[k], bias_ih_l[k], bias_hh_l[k]: see `LSTM`, `GRU` and `RNN`.

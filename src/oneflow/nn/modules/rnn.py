@@ -56,7 +56,7 @@ class LSTM(_GatedLayer):
         bidirectional: a second set of layers reads backwards.
         proj_size: project the outputs to this size; 0: not.
         device: where the parameters live.
-        dtype: of the parameters.
+        dtype: the dtype of the parameters.
 
     Call it with the input, ``(steps, batch, features)``, ``(steps, features)`` or a packed batch,
     and optionally the initial ``(h, c)``; it returns the outputs and the final ``(h, c)``.

@@ -23,7 +23,7 @@ class RNNCellBase(Module):
         bias: whether there are biases.
         num_chunks: number of gates.
         device: where the parameters live.
-        dtype: of the parameters.
+        dtype: the dtype of the parameters.
 
     Attributes:
         weight_ih: ``(num_chunks * hidden_size, input_size)``.
@@ -114,7 +114,7 @@ class LSTMCell(RNNCellBase):
         hidden_size: number of features of the state.
         bias: whether there are biases.
         device: where the parameters live.
-        dtype: of the parameters.
+        dtype: the dtype of the parameters.
 
     Attributes:
         weight_ih: ``(4 * hidden_size, input_size)``.
@@ -194,7 +194,7 @@ class RNNCell(RNNCellBase):
         bias: whether there are biases.
         nonlinearity: ``"tanh"`` or ``"relu"``.
         device: where the parameters live.
-        dtype: of the parameters.
+        dtype: the dtype of the parameters.
 
     Attributes:
         weight_ih: ``(hidden_size, input_size)``.

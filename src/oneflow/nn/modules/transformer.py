@@ -56,12 +56,12 @@ class TransformerEncoderLayer(Module):
         dim_feedforward: size inside the feed-forward block.
         dropout: its probability.
         activation: ``"relu"``, ``"gelu"`` or a function.
-        layer_norm_eps: of the norms.
+        layer_norm_eps: the `eps` of the norms.
         batch_first: tensors are ``(batch, length, size)``.
         norm_first: normalise before each block instead of after its residual.
         bias: whether linear layers and norms have biases.
         device: where the parameters live.
-        dtype: of the parameters.
+        dtype: the dtype of the parameters.
 
     Attributes:
         self_attn: the `MultiheadAttention`.
@@ -149,12 +149,12 @@ class TransformerDecoderLayer(Module):
         dim_feedforward: size inside the feed-forward block.
         dropout: its probability.
         activation: ``"relu"``, ``"gelu"`` or a function.
-        layer_norm_eps: of the norms.
+        layer_norm_eps: the `eps` of the norms.
         batch_first: tensors are ``(batch, length, size)``.
         norm_first: normalise before each block instead of after its residual.
         bias: whether linear layers and norms have biases.
         device: where the parameters live.
-        dtype: of the parameters.
+        dtype: the dtype of the parameters.
 
     Attributes:
         self_attn, multihead_attn: a `MultiheadAttention` to the targets and to the memory.
@@ -368,12 +368,12 @@ class Transformer(Module):
         activation: ``"relu"``, ``"gelu"`` or a function.
         custom_encoder: in place of the encoder.
         custom_decoder: in place of the decoder.
-        layer_norm_eps: of the norms.
+        layer_norm_eps: the `eps` of the norms.
         batch_first: tensors are ``(batch, length, size)``.
         norm_first: normalise before each block instead of after its residual.
         bias: whether linear layers and norms have biases.
         device: where the parameters live.
-        dtype: of the parameters.
+        dtype: the dtype of the parameters.
 
     Attributes:
         encoder: a `TransformerEncoder`.

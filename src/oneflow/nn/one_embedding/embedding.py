@@ -44,15 +44,15 @@ class MultiTableEmbedding(Module):
     With several processes every id belongs to one of them, which keeps its row.
 
     Args:
-        name: of the embedding.
+        name: the name of the embedding.
         embedding_dim: length of an embedding; in tables of several columns, of each column.
-        dtype: of the embeddings that a lookup gives; rows are float32.
+        dtype: the dtype of the embeddings that a lookup returns; rows are float32.
         key_type: dtype of ids.
         tables: made by `make_table_options`.
         store_options: made by `make_device_mem_store_options` and its like.
         default_initializer: first values of tables where `tables` is None.
         padding_idx: an id whose embedding is zeros, and stays so.
-        seed: of first values.
+        seed: the seed of first values.
 
     Raises:
         ValueError: there is no table, a table has another number of columns, or `key_type` is no

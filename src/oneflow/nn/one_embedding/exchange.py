@@ -39,8 +39,8 @@ def exchange_rows(
     """Return the rows of keys, each from the process that owns the key.
 
     Args:
-        keys: of this process, without repetition.
-        width: of a row.
+        keys: the keys of this process, without repetition.
+        width: the width of a row.
         read: returns the rows of keys of this process; it gets `more` beside the keys.
         *more: arrays with an element for each key.
     """

@@ -19,9 +19,9 @@ def first_values(
 
     Args:
         initializer: says their distribution.
-        keys: of the rows.
+        keys: the keys of the rows.
         width: number of elements of each.
-        seed: of the table.
+        seed: the seed of the table.
         column: its number; different columns have different values.
 
     Raises:

@@ -120,7 +120,7 @@ class StoreOptions:
         capacity: the greatest number of rows of all processes; None for no limit.
         size_factor: length of a row in the store in embeddings: 1 and as many as the optimizer
             keeps states of a parameter.
-        cache_bytes: of rows that are held in memory; None: all of them.
+        cache_bytes: the bytes of rows that are held in memory; None: all of them.
     """
 
     persistent_path: str | tuple[str, ...]

@@ -26,12 +26,12 @@ class RecordedLookup:
     """One lookup of a step, which has as many rows as there may be different ids.
 
     Attributes:
-        rows_spec: of the rows, and one of zeros behind them.
-        positions_spec: of the position of each id's row.
+        rows_spec: the spec of the rows, and one of zeros behind them.
+        positions_spec: the spec of the position of each id's row.
 
     Args:
         ids: spec of the ids.
-        width: of a row.
+        width: the width of a row.
         read_ids: computes the ids of a call.
         read_table_ids: computes the table of each id; None where the last dimension says it.
         distinct: returns the keys among ids, their tables, and the positions.

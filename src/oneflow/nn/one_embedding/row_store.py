@@ -18,7 +18,7 @@ class RowStore:
     Args:
         width: numbers in a row.
         folder: where files of blocks are; None: all blocks are in memory.
-        cache_bytes: of blocks that are mapped into memory at once, if there are files.
+        cache_bytes: the bytes of blocks that are mapped into memory at once, if there are files.
     """
 
     def __init__(self, width: int, folder: Path | None, cache_bytes: int) -> None:

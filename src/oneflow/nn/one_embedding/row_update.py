@@ -21,7 +21,7 @@ class LookupRecord:
     """The rows that one forward pass has read.
 
     Attributes:
-        keys: of the rows; padding has none.
+        keys: the keys of the rows; padding has none.
         rows: the leaf tensor with a row for each key, and a last one of zeros for padding.
         is_shared: True if the loss is one of all processes, False if each has its own.
     """
@@ -35,7 +35,7 @@ class UpdatedRows(Protocol):
     """An embedding, as updates see it.
 
     Attributes:
-        name: of the embedding.
+        name: the name of the embedding.
         store: its rows.
         shadow: the parameter by which optimizers know it.
         lookup_records: what was read since the last update.
@@ -72,7 +72,7 @@ def _catch_up(group: dict[str, Any], parts: np.ndarray, skipped: np.ndarray) -> 
 
     Args:
         group: options of `SmartDecayAdam`.
-        parts: of shape (rows, 3, width): embeddings and the two running means; changed.
+        parts: an array of shape (rows, 3, width): embeddings and the two running means; changed.
         skipped: the number of steps that each row missed.
     """
     beta1, beta2 = group["betas"]
@@ -132,8 +132,8 @@ def _step_rows(
         optimizer: whose class it is.
         group: the options.
         embedding: to which the rows belong.
-        parts: of shape (rows, states + 1, width); changed.
-        gradients: of shape (rows, width).
+        parts: an array of shape (rows, states + 1, width); changed.
+        gradients: an array of shape (rows, width).
         is_new: which rows have no states yet.
     """
     rows = _padded(parts[:, 0])

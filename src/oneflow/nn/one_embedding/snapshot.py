@@ -32,7 +32,7 @@ class SnapshotWriter:
     """Writes keys and rows; they are there when the writer is closed, all or none of them.
 
     Args:
-        folder: of the snapshot; one that exists is replaced.
+        folder: the folder of the snapshot; one that exists is replaced.
         width: numbers in a row.
         details: what else is to be known of the rows.
     """
@@ -161,7 +161,7 @@ class PersistentTableWriter:
 
         Args:
             keys: integers, each of which is written once.
-            values: of shape (keys, storage_dim).
+            values: an array of shape (keys, storage_dim).
 
         Raises:
             ValueError: the shapes are others.

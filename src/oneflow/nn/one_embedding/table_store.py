@@ -23,9 +23,9 @@ class TableStore:
 
     Args:
         options: where rows are.
-        widths: of the columns of an embedding.
+        widths: the widths of the columns of an embedding.
         tables: first values of the columns of each table.
-        seed: of first values.
+        seed: the seed of first values.
 
     Attributes:
         step: how many updates there were. It is not the module's, in whose attributes graphs look

@@ -51,7 +51,7 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) ->
 
     Args:
         module: has the parameter.
-        name: of the parameter.
+        name: the name of the parameter.
         dim: each slice along this dimension has a size of its own; None, or -1: one size for all.
 
     Returns:
@@ -119,7 +119,7 @@ def spectral_norm(
 
     Args:
         module: has the parameter.
-        name: of the parameter; a vector is divided by its length.
+        name: the name of the parameter; a vector is divided by its length.
         n_power_iterations: improvements of the estimate.
         eps: vectors are at least this long when normalised.
         dim: dimension of the weight that counts outputs; default 0, 1 in transposed convolutions.
@@ -242,7 +242,7 @@ def orthogonal(
 
     Args:
         module: has the parameter.
-        name: of the parameter.
+        name: the name of the parameter.
         orthogonal_map: ``"matrix_exp"``, ``"cayley"`` or ``"householder"``; default the first for
             square or complex matrices, else the last.
         use_trivialization: multiply by an orthogonal matrix, a buffer, so that the parameter starts

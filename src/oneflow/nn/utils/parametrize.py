@@ -20,7 +20,7 @@ class _Cache(threading.local):
     """Values that parametrized tensors keep while `cached` is active, by module and name.
 
     Attributes:
-        values: of this thread; None where nothing is kept.
+        values: the values of this thread; None where nothing is kept.
     """
 
     values: dict[tuple[int, str], Tensor] | None = None
@@ -199,7 +199,7 @@ def register_parametrization(
 
     Args:
         module: has the tensor; its class becomes a subclass of its own.
-        tensor_name: of the tensor.
+        tensor_name: the name of the tensor.
         parametrization: called with the original parameters, returns the tensor. If it has a method
             `right_inverse`, that is called with the present value and returns the original
             parameter, or several; assigning to the attribute calls it, too. If a tensor has several
@@ -298,7 +298,7 @@ def remove_parametrizations(
 
     Args:
         module: has the tensor.
-        tensor_name: of the tensor.
+        tensor_name: the name of the tensor.
         leave_parametrized: keep its present value; False takes back the original one.
 
     Returns:
@@ -344,7 +344,7 @@ def transfer_parametrizations_and_params(
     Args:
         from_module: the other one.
         to_module: gets the parametrizations; they are shared.
-        tensor_name: of the tensor whose parametrizations to transfer; None: of all.
+        tensor_name: the name of the tensor whose parametrizations to transfer; None: of all.
 
     Returns:
         `to_module`.

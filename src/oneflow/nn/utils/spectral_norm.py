@@ -146,7 +146,7 @@ def spectral_norm(
 
     Args:
         module: has the parameter.
-        name: of the parameter.
+        name: the name of the parameter.
         n_power_iterations: improvements of the estimate per call in training.
         eps: vectors are at least this long when normalised.
         dim: dimension of the weight that counts outputs; default 0, 1 in transposed convolutions.

@@ -52,7 +52,7 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) ->
 
     Args:
         module: has the parameter.
-        name: of the parameter.
+        name: the name of the parameter.
         dim: each slice along this dimension has a size of its own; None, or -1 as in PyTorch: one
             size for all.
 

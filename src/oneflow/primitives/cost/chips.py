@@ -19,7 +19,7 @@ class Chip:
 
     Attributes:
         name: its name on the command line.
-        type: of its devices in placements.
+        type: the type of its devices in placements.
         flops: operations per second, by the name of a dtype.
         memory: bytes of memory.
         bandwidth: bytes per second that it reads or writes.

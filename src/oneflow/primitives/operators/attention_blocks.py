@@ -98,7 +98,7 @@ class _ScoreMatrix(NamedTuple):
     Attributes:
         rows: queries.
         keys: keys.
-        shard: of the result that is computed here; None: all of it.
+        shard: the shard of the result that is computed here; None: all of it.
     """
 
     rows: int

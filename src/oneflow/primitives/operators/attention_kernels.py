@@ -39,7 +39,7 @@ class MaskSizes(NamedTuple):
     Attributes:
         is_added: to the scores; otherwise it has truth values.
         batch: sequences.
-        heads: of queries.
+        heads: the number of heads of queries.
         queries: 1: each key is hidden from all queries or from none.
     """
 
@@ -63,8 +63,8 @@ class AttentionSizes(NamedTuple):
         repeats: heads of queries for each of them.
         queries: length.
         keys: length.
-        features: of a head.
-        dtype: of queries, keys and values.
+        features: the number of features of a head.
+        dtype: the dtype of queries, keys and values.
         causal: a query sees the keys up to its own position.
         mask: its sizes; None: there is none.
         fill: the score of a key that a mask of truth values hides.

@@ -104,7 +104,7 @@ def _prefer_patches(
     the image, its code has no vectors: 512 channels at 2 by 2 take 25 to 60 times as long.
 
     Args:
-        shape: of the array that the kernel slides over.
+        shape: the shape of the array that the kernel slides over.
         counts: the numbers of windows.
         out: elements of the weight per element of a window.
         windows: the windows.

@@ -32,7 +32,7 @@ def in_one_kernel(function: Callable, *operands: jax.Array) -> jax.Array:
     """Call a function in such a way that XLA's CPU compiler makes one kernel of it.
 
     Args:
-        function: of arrays; returns an array, which is the result of a loop.
+        function: a function of arrays; returns an array, which is the result of a loop.
         operands: its arrays.
 
     Raises:

@@ -82,7 +82,7 @@ def _parts_of_batch(spec: TensorSpec, dims: tuple[int, ...]) -> int:
     """The number of equal parts of a batch on devices; 0 if the shards are no such parts.
 
     Args:
-        spec: of activations.
+        spec: the spec of activations.
         dims: over which moments are.
     """
     if spec.sbp is None or 0 not in dims:

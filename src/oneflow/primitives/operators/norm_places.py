@@ -77,7 +77,7 @@ def places_of(shape: tuple[int, ...], dims: tuple[int, ...], grouped: bool) -> P
     """The form in which statistics are computed; None: they are not of channels with places.
 
     Args:
-        shape: of activations.
+        shape: the shape of activations.
         dims: over which statistics are.
         grouped: dimension 2 is of a group's channels.
     """
@@ -153,8 +153,8 @@ def gradient_of_groups(
     Args:
         dy: the gradient of the result.
         x: what was normalised.
-        mean: of each group.
-        variance: of each group.
+        mean: the mean of each group.
+        variance: the variance of each group.
         weight: the same at all places.
         eps: added to the variance.
         places: the form of `x`.

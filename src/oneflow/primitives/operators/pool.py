@@ -41,7 +41,7 @@ def _trimmed(windows: Windows, shape: tuple[int, ...]) -> Windows:
 
     Args:
         windows: the windows.
-        shape: of the array that they slide along.
+        shape: the shape of the array that they slide along.
     """
     if max(windows.kernel) < _WIDE:
         return windows

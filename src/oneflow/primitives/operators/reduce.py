@@ -350,7 +350,7 @@ def select_along(
     """A reduction of one dimension to the element at ``best_index(x, dim)`` and that index.
 
     Args:
-        name: of the primitive.
+        name: the name of the primitive.
         best_index: gives the index, with the dimension kept.
         best_index_on_cpu: the same for CPUs, where the general one is slow there.
     """

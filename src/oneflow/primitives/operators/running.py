@@ -143,7 +143,7 @@ def _equation(
     """The function of an equation with one operand and a result of its shape.
 
     Args:
-        name: of the equation.
+        name: the name of the equation.
         function: computes it along an axis.
         on_cpu: the same, for XLA's CPU compiler.
         dtype_of: the dtype of the result, by operand and axis.

@@ -58,7 +58,7 @@ def scan_blocks(
         start: the state before the first elements, which it takes.
         x: the array, with elements.
         axis: the axis.
-        dtype: of the results.
+        dtype: the dtype of the results.
         reverse: go from the end.
 
     Returns:

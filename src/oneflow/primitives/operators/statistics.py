@@ -203,7 +203,7 @@ class Ranking(NamedTuple):
     """Functions that put elements in order.
 
     Attributes:
-        argsort: of an array and a dimension: positions in a stable order, NaN last.
+        argsort: returns positions in a stable order, NaN last, for an array and a dimension.
         index_at_rank: of an array, a dimension and a rank, a number or one for each vector along
             the dimension: the position at that rank in this order, with the dimension kept.
     """

@@ -59,8 +59,8 @@ class Windows(NamedTuple):
         """The padding of the transposed convolution, of an array that is spread by the stride.
 
         Args:
-            shape: of the array.
-            size: of the result, along `dims`.
+            shape: the shape of the array.
+            size: the size of the result, along `dims`.
         """
         padding = []
         for target, (dim, length, step, (low, _), rate) in zip(

@@ -36,7 +36,7 @@ def convert_shards(
 
     Args:
         shards: those shards.
-        shape: of the whole tensor.
+        shape: the shape of the whole tensor.
         hierarchy: the sizes of the mesh.
         sbp: before and after.
         exchange: sends and receives; every process of the mesh calls it as often.

@@ -24,7 +24,7 @@ def export_model(graph: Path, folder: Path, version: int | None = None) -> Path:
 
     Args:
         graph: the saved graph.
-        folder: of the model, in the repository; made if it does not exist.
+        folder: the folder of the model, in the repository; made if it does not exist.
         version: the number of the version; None for the next one.
 
     Returns:

@@ -47,7 +47,7 @@ def write_tensor(triton: Any, name: str, array: np.ndarray) -> Any:
 
     Args:
         triton: the module of Triton's Python processes.
-        name: of the output.
+        name: the name of the output.
         array: its values.
     """
     if not array.size:

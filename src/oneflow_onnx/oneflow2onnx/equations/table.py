@@ -23,8 +23,8 @@ class Equation:
         name: JAX's primitive.
         params: its parameters.
         operands: the values that it reads.
-        shapes: of its results.
-        dtypes: of its results.
+        shapes: the shapes of its results.
+        dtypes: the dtypes of its results.
     """
 
     name: str

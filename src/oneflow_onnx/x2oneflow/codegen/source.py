@@ -28,7 +28,7 @@ class Source:
         uses: how often every value is read.
         host: the names of values that stay on the host.
         partial: shapes of which some sizes are known.
-        shapes: of values, as far as ONNX infers them.
+        shapes: the shapes of values, as far as ONNX infers them.
     """
 
     prepared: PreparedGraph

@@ -59,7 +59,7 @@ class Body:
 
     Attributes:
         members: the attributes.
-        statements: of `forward`.
+        statements: the statements of `forward`.
         slots: the literals of all constructions, also of those inside, in order.
         state: arrays by their paths.
     """

@@ -28,7 +28,7 @@ class PoolingWindows:
     """The windows of a pooling, per spatial dimension.
 
     Attributes:
-        sizes: of the operand.
+        sizes: the sizes of the operand.
         counts: how many windows there are.
         begins: how far the first window starts before the operand.
     """

@@ -289,7 +289,7 @@ class LstmOperands:
         x: the inputs.
         products: for a direction, the products of inputs and of a state with their matrices.
         hidden: number of hidden units.
-        bias: of inputs and state, one after the other.
+        bias: the biases of inputs and state, one after the other.
         peepholes: weights of the cell in the gates.
     """
 

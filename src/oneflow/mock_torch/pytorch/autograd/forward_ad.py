@@ -131,7 +131,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
     Args:
         tensor: real or complex numbers.
-        tangent: of the same shape and dtype.
+        tangent: a tensor of the same shape and dtype.
         level: None or 0.
 
     Raises:

@@ -53,7 +53,7 @@ def all_reduce(
     """Write the combination of all inputs to each output.
 
     Args:
-        inputs: a tensor of each device, of one shape.
+        inputs: one tensor of each device, of one shape.
         outputs: where the results go; by default to the inputs.
         op: NCCL's number of the operation: 0 a sum, 1 a product, 2 the largest, 3 the smallest.
         streams: accepted for PyTorch's sake.
@@ -78,7 +78,7 @@ def reduce(
     """Write the combination of all inputs to one tensor.
 
     Args:
-        inputs: a tensor of each device, of one shape.
+        inputs: one tensor of each device, of one shape.
         output: where the result goes; by default to the input of the root.
         root: the position of the device that gets the result.
         op: the operation, as for `all_reduce`.
@@ -97,7 +97,7 @@ def broadcast(
     """Write the root's tensor to all others.
 
     Args:
-        inputs: a tensor of each device, of one shape.
+        inputs: one tensor of each device, of one shape.
         root: the position of the device that is read.
         streams: accepted for PyTorch's sake.
         comms: accepted for PyTorch's sake.
@@ -113,8 +113,8 @@ def all_gather(
     """Write the elements of all inputs, one after the other, to each output.
 
     Args:
-        inputs: a tensor of each device, of one shape.
-        outputs: a tensor of each device with as many elements as all inputs.
+        inputs: one tensor of each device, of one shape.
+        outputs: one tensor of each device with as many elements as all inputs.
         streams: accepted for PyTorch's sake.
         comms: accepted for PyTorch's sake.
     """
@@ -133,8 +133,8 @@ def reduce_scatter(
     """Write a part of the combination of all inputs to each output.
 
     Args:
-        inputs: a tensor of each device with as many elements as all outputs.
-        outputs: a tensor of each device, of one shape.
+        inputs: one tensor of each device with as many elements as all outputs.
+        outputs: one tensor of each device, of one shape.
         op: the operation, as for `all_reduce`.
         streams: accepted for PyTorch's sake.
         comms: accepted for PyTorch's sake.

@@ -42,7 +42,7 @@ def all_reduce_coalesced(
     """Replace tensors by their sums over the processes.
 
     Args:
-        tensors: of one dtype, on one device; they are written.
+        tensors: tensors of one dtype, on one device; they are written.
         op: another reduction than the sum.
         group: the processes, by default all.
         async_op: return a handle to wait for.
@@ -78,7 +78,7 @@ def all_gather_coalesced(
 
     Args:
         output_tensor_lists: for each process as many tensors as it sends; they are written.
-        input_tensor_list: of one dtype, on one device.
+        input_tensor_list: tensors of one dtype, on one device.
         group: the processes, by default all.
         async_op: return a handle to wait for.
 

@@ -25,7 +25,7 @@ class FlopCounterMode:
 
     Args:
         mods: accepted: modules are found as they are called.
-        depth: of modules in the table.
+        depth: the depth of modules in the table.
         display: print the table at the end.
         custom_mapping: must be empty: what is counted are steps of XLA's programs.
 

@@ -76,7 +76,7 @@ class BasePruningMethod(ABC):
 
         Args:
             module: has the parameter.
-            name: of the parameter.
+            name: the name of the parameter.
             *args: arguments of the method.
             importance_scores: what the mask is computed from, by default the parameter.
             **kwargs: arguments of the method.

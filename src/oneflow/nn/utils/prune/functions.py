@@ -60,7 +60,7 @@ def l1_unstructured(
 
     Args:
         module: has the parameter.
-        name: of the parameter.
+        name: the name of the parameter.
         amount: the number of elements, or, if it is a float, their share.
         importance_scores: what counts in place of the elements.
 
@@ -99,7 +99,7 @@ def ln_structured(
 
     Args:
         module: has the parameter.
-        name: of the parameter.
+        name: the name of the parameter.
         amount: the number of slices, or, if it is a float, their share.
         n: order of the norm.
         dim: the dimension that the slices are cut along.

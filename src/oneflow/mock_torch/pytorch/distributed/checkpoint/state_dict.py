@@ -25,7 +25,7 @@ class StateDictOptions:
         cpu_offload: tensors go to the CPU.
         ignore_frozen_params: parameters that require no gradient are left out.
         keep_submodule_prefixes: accepted; `submodules` are refused.
-        strict: of `Module.load_state_dict`.
+        strict: the argument of `Module.load_state_dict`.
         broadcast_from_rank0: refused; `oneflow.load(global_src_rank=0)` does that.
         flatten_optimizer_state_dict: an optimizer's state has one level.
         dsd_fqn_modifiers: accepted.

@@ -29,9 +29,9 @@ class MixedPrecisionPolicy:
     """The dtypes of a module's forward and backward pass; None leaves them as they are.
 
     Attributes:
-        param_dtype: of gathered parameters, and so of what is computed.
-        reduce_dtype: of the sums of gradients, `param_dtype` if it is None.
-        output_dtype: of results.
+        param_dtype: the dtype of gathered parameters, and so of what is computed.
+        reduce_dtype: the dtype of the sums of gradients, `param_dtype` if it is None.
+        output_dtype: the dtype of results.
         cast_forward_inputs: inputs become `param_dtype`.
     """
 

@@ -33,9 +33,9 @@ class MixedPrecision:
     """The dtypes of a module's forward and backward pass; None leaves them as they are.
 
     Attributes:
-        param_dtype: of gathered parameters, and so of what is computed.
-        reduce_dtype: of the sums of gradients, `param_dtype` if it is None.
-        buffer_dtype: of buffers.
+        param_dtype: the dtype of gathered parameters, and so of what is computed.
+        reduce_dtype: the dtype of the sums of gradients, `param_dtype` if it is None.
+        buffer_dtype: the dtype of buffers.
         keep_low_precision_grads: accepted: gradients have the parameters' dtype.
         cast_forward_inputs: inputs become `param_dtype`.
         cast_root_forward_inputs: so do those of the outermost module.

@@ -36,10 +36,10 @@ class GatherPrecision(NamedTuple):
     """Dtypes in which a module computes; None leaves them as they are.
 
     Attributes:
-        parameters: of gathered parameters.
-        gradients: of sums of gradients.
-        inputs: of the module's inputs.
-        outputs: of its results.
+        parameters: the dtype of gathered parameters.
+        gradients: the dtype of sums of gradients.
+        inputs: the dtype of the module's inputs.
+        outputs: the dtype of its results.
     """
 
     parameters: DType | None = None

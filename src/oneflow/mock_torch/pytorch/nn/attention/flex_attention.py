@@ -222,9 +222,9 @@ def flex_attention(
     """Attention whose scores a function changes, and a mask leaves out.
 
     Args:
-        query: of shape (batch, heads, queries, size).
-        key: of shape (batch, heads, keys, size).
-        value: of shape (batch, heads, keys, size of values).
+        query: a tensor of shape (batch, heads, queries, size).
+        key: a tensor of shape (batch, heads, keys, size).
+        value: a tensor of shape (batch, heads, keys, size of values).
         score_mod: gives new scores of the scores, and the places of the sample, head, query and
             key, which are tensors that broadcast against them; so must the result.
         block_mask: says which scores are kept; a row that keeps none gives 0.

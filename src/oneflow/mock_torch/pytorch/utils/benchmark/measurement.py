@@ -44,7 +44,7 @@ class TaskSpec:
     Attributes:
         stmt: the statement.
         setup: what is run before.
-        global_setup: of statements in C++; not used.
+        global_setup: the setup of statements in C++; not used.
         label: the name of the statement.
         sub_label: what distinguishes it from others of the label.
         description: what distinguishes measurements of the same.

@@ -34,7 +34,7 @@ class Timer:
     Args:
         stmt: the statement.
         setup: what is run before it.
-        global_setup: of statements in C++.
+        global_setup: the setup of statements in C++.
         timer: gives the time; by default when everything is computed.
         globals: the names that the statement knows.
         label: the name of the statement in texts.
@@ -42,7 +42,7 @@ class Timer:
         description: what distinguishes measurements of the same.
         env: the name of the environment.
         num_threads: is noted; XLA takes the number of its threads when it starts.
-        language: of the statement.
+        language: the language of the statement.
 
     Raises:
         NotImplementedError: the statement is in C++.

@@ -51,7 +51,7 @@ class SubgraphMatcher:
         pattern: the graph of the pattern.
         match_output: its output is a part of it.
         match_placeholder: its inputs stand for inputs alone, and not for anything.
-        remove_overlapping_matches: of places that share nodes, only the first counts.
+        remove_overlapping_matches: count only the first of places that share nodes.
         ignore_literals: arguments that are no nodes may differ.
 
     Raises:

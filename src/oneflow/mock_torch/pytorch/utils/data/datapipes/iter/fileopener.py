@@ -17,8 +17,8 @@ class FileOpenerIterDataPipe(IterDataPipe):
 
     Args:
         datapipe: the source, of names.
-        mode: of the files: `r`, `b`, `t`, `rb` or `rt`.
-        encoding: of texts.
+        mode: the mode of the files: `r`, `b`, `t`, `rb` or `rt`.
+        encoding: the encoding of texts.
         length: the length that the pipe has; -1: none.
 
     Raises:
