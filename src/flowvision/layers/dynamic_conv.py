@@ -15,7 +15,8 @@ class attention2d(nn.Module):
         in_planes: channels of the input.
         ratios: channels of the hidden layer, as a share of `in_planes`.
         K: the number of kernels.
-        temperature: by which logits are divided; 1, or more in the beginning of a training.
+        temperature: the number by which logits are divided; 1, or more in the beginning of a
+            training.
 
     Raises:
         ValueError: if the temperature is not 1 plus a multiple of 3.

@@ -18,7 +18,7 @@ class DenseLayer(nn.Module):
     Args:
         in_channels: the number of channels of the input.
         growth_rate: channels of the output.
-        bn_size: by how many times the 1 x 1 convolution has more channels than the output.
+        bn_size: the factor by which the 1 x 1 convolution has more channels than the output.
         drop_rate: the probability with which an element of the output is dropped.
     """
 
@@ -91,7 +91,7 @@ class DenseNet(nn.Module):
         growth_rate: channels that each layer adds (the paper's k).
         block_config: the number of layers of each block.
         num_init_features: channels of the first convolution.
-        bn_size: by how many times 1 x 1 convolutions have more channels than layers add.
+        bn_size: the factor by which 1 x 1 convolutions have more channels than layers add.
         drop_rate: the probability with which an element of a layer's output is dropped.
         num_classes: the number of classes.
     """

@@ -23,7 +23,7 @@ class MBConvConfig:
     """A stage: a row of the paper's table 1.
 
     Attributes:
-        expand_ratio: by how many times depthwise convolutions have more channels than inputs.
+        expand_ratio: the factor by which depthwise convolutions have more channels than inputs.
         kernel: the size of depthwise convolutions.
         stride: the stride of the first block.
         input_channels: the number of channels of the first block.

@@ -21,7 +21,7 @@ class TokenMixing(SR_Attention):
         qk_scale: the factor of the scores; by default ``1 / sqrt(dim / num_heads)``.
         attn_drop: the probability with which a weight of attention is dropped.
         proj_drop: the probability with which a feature of the output is dropped.
-        sr_ratio: by how much keys and values are fewer, vertically and horizontally.
+        sr_ratio: the factor by which keys and values are fewer, vertically and horizontally.
         linear: whether keys and values come from a grid of 7 x 7 means instead
             (https://arxiv.org/abs/2106.13797), so that the work grows linearly with the tokens.
 

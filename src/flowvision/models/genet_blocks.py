@@ -19,7 +19,7 @@ class PlainNetBasicBlockClass(nn.Module):
     Args:
         in_channels: the number of channels of the input.
         out_channels: the number of channels of the output.
-        stride: by how much the output is smaller, vertically and horizontally.
+        stride: the factor by which the output is smaller, vertically and horizontally.
         no_create: whether the block only has sizes, without parameters.
         block_name: a name.
 

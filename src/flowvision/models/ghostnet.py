@@ -126,7 +126,7 @@ class GhostNet(nn.Module):
 
     Args:
         num_classes: the number of classes.
-        width_mult: by which numbers of channels are multiplied.
+        width_mult: the factor by which numbers of channels are multiplied.
         dropout: the probability with which a feature is dropped before the classifier.
     """
 

@@ -34,7 +34,7 @@ class MNASInvertedResidual(nn.Module):
         out_channels: the number of channels of the output.
         kernel_size: the kernel size of the depthwise convolution.
         stride: the stride of the depthwise convolution.
-        expansion: by how many times it has more channels than the input.
+        expansion: the factor by which it has more channels than the input.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class MNASNet(nn.Module):
     Input (N, 3, H, W); output (N, num_classes).
 
     Args:
-        alpha: by which all numbers of channels but the last are multiplied; positive.
+        alpha: the factor by which all numbers of channels but the last are multiplied; positive.
         num_classes: the number of classes.
         dropout: the probability with which a feature is dropped before the classifier.
 

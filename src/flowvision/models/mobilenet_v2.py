@@ -34,7 +34,8 @@ class InvertedResidual(nn.Module):
         inp: channels of the input.
         oup: channels of the output.
         stride: the stride of the depthwise convolution, 1 or 2.
-        expand_ratio: by how many times the depthwise convolution has more channels than the input.
+        expand_ratio: the factor by which the depthwise convolution has more channels than the
+            input.
         norm_layer: makes a normalization from the number of channels.
 
     Raises:
@@ -78,7 +79,7 @@ class MobileNetV2(nn.Module):
 
     Args:
         num_classes: the number of classes.
-        width_mult: by which all numbers of channels are multiplied.
+        width_mult: the factor by which all numbers of channels are multiplied.
         inverted_residual_setting: a row for each stage: expansion, channels, number of blocks,
             stride of the first one.
         round_nearest: a divisor of the numbers of channels.

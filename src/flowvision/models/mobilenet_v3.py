@@ -219,7 +219,7 @@ def mobilenet_v3_large(
     """MobileNetV3 large: 5.5 million parameters.
 
     Args:
-        width_mult: by which all numbers of channels are multiplied.
+        width_mult: the factor by which all numbers of channels are multiplied.
         reduced_tail: whether the last stage has half the channels, as under detectors.
         dilated: whether the last stage is dilated instead of strided, as in segmentation.
         **kwargs: further arguments of `MobileNetV3`.

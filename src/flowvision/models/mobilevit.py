@@ -83,7 +83,7 @@ class MobileViTInvertedResidual(nn.Module):
         in_channels: the number of channels of the input.
         out_channels: the number of channels of the output.
         stride: the stride of the depthwise convolution.
-        expand_ratio: by how many times it has more channels than the input.
+        expand_ratio: the factor by which it has more channels than the input.
 
     Example:
         >>> import oneflow as flow

@@ -63,7 +63,7 @@ class PoolFormerBlock(nn.Module):
     Args:
         dim: the number of channels.
         pool_size: see `Pooling`.
-        mlp_ratio: by how many times the perceptron has more channels.
+        mlp_ratio: the factor by which the perceptron has more channels.
         norm_layer: makes a normalization from the number of channels.
         drop: the probability with which a hidden element of the perceptron is dropped.
         drop_path: the probability with which a sample skips a branch in training.
@@ -156,7 +156,7 @@ class PoolFormer(ImageClassifier):
     Args:
         layers: the number of blocks of each of the four stages.
         embed_dims: channels of each stage.
-        mlp_ratios: by how many times the perceptrons of each stage have more channels.
+        mlp_ratios: the factor by which the perceptrons of each stage have more channels.
         pool_size: see `Pooling`.
         norm_layer: makes a normalization from the number of channels.
         num_classes: the number of classes.

@@ -24,7 +24,7 @@ def load_pretrained(
         model: what to load into; its parameter names are those of the file.
         source: an address or the path of a file of `oneflow.save`, `torch.save` or safetensors.
         name: the name of the model, for messages.
-        rename: from the names of parameters in the file to those of the model.
+        rename: a mapping from the names of parameters in the file to those of the model.
         progress: whether to draw a progress bar while downloading.
 
     Raises:

@@ -70,8 +70,8 @@ class PyramidVisionTransformer(ImageClassifier):
             linearly from 0 in the first.
         norm_layer: makes a normalisation from the length of a token.
         depths: the number of blocks of each stage.
-        sr_ratios: by how much keys and values are fewer, vertically and horizontally, in each
-            stage; 1 in the last, which has a class token.
+        sr_ratios: the factor by which keys and values are fewer, vertically and horizontally, in
+            each stage; 1 in the last, which has a class token.
 
     Example:
         >>> import oneflow as flow

@@ -70,8 +70,8 @@ def register_model(
         task: such as "image classification".
         image_size: height and width of the images that the model was made for, in pixels.
         aliases: older names of the same factory.
-        rename: from the names of parameters in published files to those of the model, if they
-            differ.
+        rename: a mapping from the names of parameters in published files to those of the model, if
+            they differ.
         pretrained_options: arguments that the factory takes by default if it loads weights,
             because those were trained with them.
 

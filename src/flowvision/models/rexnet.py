@@ -22,7 +22,7 @@ class SE(nn.Module):
 
     Args:
         channels: the number of channels of the input.
-        se_ratio: by how many times the layer between has fewer channels.
+        se_ratio: the factor by which the layer between has fewer channels.
 
     Example:
         >>> import oneflow as flow
@@ -119,7 +119,7 @@ class RexNetBottleneck(nn.Module):
     Args:
         in_channels: the number of channels of the input.
         channels: the number of channels of the output.
-        t: by how many times the depthwise convolution has more channels than the input.
+        t: the factor by which the depthwise convolution has more channels than the input.
         stride: the stride of the depthwise convolution.
         se_ratio: the ratio of squeeze-and-excitation; 0 for none.
     """
@@ -151,11 +151,11 @@ class RexNetV1(nn.Module):
     Args:
         input_ch: channels of the first block.
         final_ch: by how many the channels grow.
-        width_mult: by which all numbers of channels are multiplied.
-        depth_mult: by which the depths of stages are multiplied.
+        width_mult: the factor by which all numbers of channels are multiplied.
+        depth_mult: the factor by which the depths of stages are multiplied.
         num_classes: the number of classes.
         use_se: whether the last four stages have squeeze-and-excitation.
-        se_ratio: by how many times squeeze-and-excitation reduces the channels.
+        se_ratio: the factor by which squeeze-and-excitation reduces the channels.
         dropout_ratio: the probability with which a feature is dropped before the classifier.
         classes: upstream's name of `num_classes`.
     """

@@ -22,7 +22,7 @@ class LinearBottleneck(nn.Module):
     Args:
         in_channels: the number of channels of the input.
         channels: the number of channels of the output.
-        t: by how many times the depthwise convolution has more channels than the input.
+        t: the factor by which the depthwise convolution has more channels than the input.
         kernel_size: the kernel size of the depthwise convolution.
         stride: the stride of the depthwise convolution.
 
@@ -64,7 +64,7 @@ class ReXNetV1_lite(nn.Module):
         divisible_value: a divisor of the numbers of channels.
         input_ch: channels of the first block.
         final_ch: by how many the channels grow to the last block.
-        multiplier: by which all numbers of channels are multiplied.
+        multiplier: the factor by which all numbers of channels are multiplied.
         num_classes: the number of classes.
         dropout_ratio: the probability with which a feature is dropped before the classifier.
         kernel_conf: the size of the depthwise convolutions of each of the six stages.

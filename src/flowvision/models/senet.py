@@ -23,7 +23,7 @@ class SEBottleneckBase(nn.Module):
         widths: channels after the first and after the second convolution.
         strides: the strides of the first and of the second convolution.
         groups: the number of groups of the second convolution.
-        reduction: by how many times squeeze-and-excitation reduces the channels.
+        reduction: the factor by which squeeze-and-excitation reduces the channels.
         downsample: brings the shortcut to the shape of the output; none if it has it.
     """
 
@@ -119,7 +119,7 @@ class SENet(nn.Module):
             reduction, stride and shortcut; see `SEBottleneckBase`.
         layers: the number of blocks in each of the four stages.
         groups: the number of groups of the 3 x 3 convolutions.
-        reduction: by how many times squeeze-and-excitation reduces the channels.
+        reduction: the factor by which squeeze-and-excitation reduces the channels.
         dropout_p: the probability with which a feature is dropped before the classifier; None for
             no dropout.
         inplanes: channels of the first blocks' input.

@@ -107,7 +107,7 @@ class VANBlock(nn.Module):
 
     Args:
         dim: the number of channels.
-        mlp_ratio: by how many times the perceptron has more channels.
+        mlp_ratio: the factor by which the perceptron has more channels.
         drop: see `DepthwiseConvMlp`.
         drop_path: the probability with which a sample skips a branch in training.
     """
@@ -158,7 +158,7 @@ class VAN(ImageClassifier):
         in_chans: channels of the input.
         num_classes: the number of classes.
         embed_dims: channels of each of the four stages.
-        mlp_ratios: by how many times the perceptrons of each stage have more channels.
+        mlp_ratios: the factor by which the perceptrons of each stage have more channels.
         depths: the number of blocks of each stage.
         drop_rate: see `DepthwiseConvMlp`.
         drop_path_rate: the probability with which a sample skips the last branches in training;

@@ -91,7 +91,7 @@ def load_state_dict_from_url(
         weights_only: accepted, as in PyTorch: nothing in a file is executed in any case.
 
     Returns:
-        What the file holds.
+        The object in the file.
 
     Raises:
         ConnectionError: if the address cannot be reached.

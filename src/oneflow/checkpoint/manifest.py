@@ -48,7 +48,7 @@ class Manifest(NamedTuple):
     Attributes:
         folder: name of the folder inside it that has the files.
         files: their sizes in bytes.
-        tensors: by name.
+        tensors: tensors by name.
         structure: the object, as `oneflow.checkpoint.structure` describes it.
     """
 

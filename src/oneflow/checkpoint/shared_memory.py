@@ -155,7 +155,7 @@ def join_overlapping(
 
     Args:
         members: the tensors that may be such.
-        tensors: by name, what the file will hold.
+        tensors: tensors by name, what the file will hold.
         add: enters another tensor there, and returns its name.
     """
     by_storage: dict[int, dict[str, list[SharedTensor]]] = {}

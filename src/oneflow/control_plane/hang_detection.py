@@ -147,7 +147,7 @@ class HangDetection:
             if pair is not None:
                 first, latest = pair
                 waits = first.in_runtime and latest.in_runtime and _is_idle(first, latest)
-                (self._blocked.add if waits else self._blocked.discard)(rank)
+                self._blocked = self._blocked | {rank} if waits else self._blocked - {rank}
         return deadlock(cycle) if ranks and ranks == self._blocked else None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import cloudpickle
 
 
-class Pickler(cloudpickle.Pickler):
+class ByValuePickler(cloudpickle.Pickler):
     """cloudpickle's pickler, which records the objects that it takes from the user's script.
 
     Attributes:

@@ -45,7 +45,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
         batch: the samples. Numbers and NumPy arrays become tensors; text stays as it is.
 
     Returns:
-        What the samples are, with tensors that have one more dimension in front.
+        A sample's structure, with tensors that have one more dimension in front.
 
     Raises:
         RuntimeError: arrays of different shapes, or sequences of different lengths.
@@ -78,7 +78,7 @@ def collate(batch: Sequence[Any], *, collate_fn_map: Functions | None = None) ->
 def collate_arrays(batch: Sequence[Any], functions: Functions = COLLATE_FUNCTIONS) -> Any:
     """`collate`, with arrays that are still to become tensors."""
     first = batch[0]
-    if (function := _given_function(first, functions)) is not None:
+    if (function := _function_for(first, functions)) is not None:
         return function(batch, collate_fn_map=functions)
     if isinstance(first, Tensor):
         return _stack(list(batch), 0)
@@ -104,8 +104,8 @@ def collate_arrays(batch: Sequence[Any], functions: Functions = COLLATE_FUNCTION
     )
 
 
-def _given_function(sample: Any, functions: Functions) -> Callable[..., Any] | None:
-    """The function that users have given for the type of a sample."""
+def _function_for(sample: Any, functions: Functions) -> Callable[..., Any] | None:
+    """The user's function for the type of a sample."""
     kinds = (kind for kind in functions if isinstance(sample, kind))
     return functions.get(type(sample)) or next(map(functions.get, kinds), None)
 

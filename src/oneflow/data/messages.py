@@ -26,7 +26,7 @@ _ALIGNMENT = 64
 _HAS_MEMORY_FILES = sys.platform == "linux"
 
 
-class Message:
+class DataMessage:
     """A pickled object.
 
     Args:
@@ -38,14 +38,14 @@ class Message:
         self._file: int | None = None
 
     @classmethod
-    def share(cls, content: Any) -> Message:
+    def share(cls, content: Any) -> DataMessage:
         """A message that shares the memory of the arrays in it: to be sent before they change."""
         buffers: list[pickle.PickleBuffer] = []
         body = pickle.dumps(content, protocol=5, buffer_callback=buffers.append)
         return cls([memoryview(body), *(buffer.raw() for buffer in buffers)])
 
     @classmethod
-    def copy(cls, content: Any) -> Message:
+    def copy(cls, content: Any) -> DataMessage:
         """A message with everything as it is now."""
         return cls([memoryview(pickle.dumps(content, protocol=5))])
 
@@ -166,11 +166,11 @@ class Writer:
     def __init__(self, connection: Connection) -> None:
         self.error: BaseException | None = None
         self._connection = connection
-        self._messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[DataMessage | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="oneflow-loader-sender", daemon=True)
         self._thread.start()
 
-    def put(self, message: Message) -> None:
+    def put(self, message: DataMessage) -> None:
         """Send a message after all earlier ones."""
         self._messages.put(message)
 

@@ -93,7 +93,7 @@ def traverse_dps(datapipe: Any) -> PipeGraph:
         datapipe: the last pipe.
 
     Returns:
-        By the identity of the pipe: the pipe, and the same of those behind it.
+        A dictionary from the identity of the pipe to the pipe and the same for those behind it.
 
     Raises:
         RuntimeError: it is no pipe.

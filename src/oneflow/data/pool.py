@@ -150,7 +150,7 @@ class WorkerPool:
 
         The worker may be waiting itself, for its answers to be taken.
         """
-        self._writers[number].put(messages.Message.copy(request))
+        self._writers[number].put(messages.DataMessage.copy(request))
 
     def recv(self, number: int, no_timeout: bool = False) -> Any:
         """The next answer of a worker.

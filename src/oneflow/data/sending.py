@@ -24,7 +24,7 @@ from typing import Any
 from oneflow.base.process_settings import current_settings
 from oneflow.data.dataset import sending_to_workers
 from oneflow.data.file_objects import FILE_OBJECTS
-from oneflow.data.messages import Message
+from oneflow.data.messages import DataMessage
 
 _PROTOCOL_METHODS = ("__getstate__", "__setstate__", "__reduce__", "__reduce_ex__")
 
@@ -39,7 +39,7 @@ class WorkerMessage:
         classes: those that the content holds as values, by module and name.
     """
 
-    message: Message
+    message: DataMessage
     imports_script: bool = False
     classes: dict[tuple[str, str], type] = field(default_factory=dict)
 
@@ -74,7 +74,7 @@ def pack(content: Any, failed: set[type]) -> WorkerMessage:
         problem = None
     try:
         by_value: Any = importlib.import_module("oneflow.data.by_value")
-        packed = _pickle(by_value.Pickler, content, failed)
+        packed = _pickle(by_value.ByValuePickler, content, failed)
     except Exception as error:
         if plain is not None and _script_has_guard():
             return replace(plain, imports_script=True)
@@ -115,7 +115,7 @@ def _pickle(kind: Any, content: Any, failed: set[type]) -> WorkerMessage:
     with sending_to_workers():
         pickler.dump(content)
     pickler.dump(getattr(pickler, "script_names", {}))
-    message = Message([stream.getbuffer(), *(buffer.raw() for buffer in buffers)])
+    message = DataMessage([stream.getbuffer(), *(buffer.raw() for buffer in buffers)])
     return WorkerMessage(message, classes=getattr(pickler, "classes", {}))
 
 

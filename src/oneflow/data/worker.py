@@ -216,7 +216,7 @@ def _receive_setup(connection: Connection) -> Setup:
         except Exception as error:
             problem = failure(error)
         sys.unraisablehook = sys.__unraisablehook__
-        messages.Message.share(problem).send(connection)
+        messages.DataMessage.share(problem).send(connection)
         if setup is not None:
             return setup
 
@@ -254,10 +254,10 @@ class _Worker:
 
     def _answer(self, content: Any) -> None:
         answer = Answer(self._epoch.number, content)
-        message = _attempt(lambda: messages.Message.share(answer))
+        message = _attempt(lambda: messages.DataMessage.share(answer))
         if isinstance(message, WorkerFailure):
             # The batch cannot be pickled.
-            message = messages.Message.share(Answer(self._epoch.number, message))
+            message = messages.DataMessage.share(Answer(self._epoch.number, message))
         message.send(self._connection)
 
     def _begin(self) -> None:

@@ -13,7 +13,13 @@ import numpy as np
 from oneflow.base.device import Device
 from oneflow.compiler.lower import Executable
 from oneflow.graph.engines import Connector, Engine, EngineProgram, UnsupportedByEngine
-from oneflow.passes.partition import Partition, Phase, PipelineTask, split_into_tasks, task_program
+from oneflow.passes.partition import (
+    Phase,
+    PipelineTask,
+    TaskPartition,
+    split_into_tasks,
+    task_program,
+)
 from oneflow.passes.pipeline import PassGroup, run_passes
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.traits import Kind, Precision
@@ -144,7 +150,7 @@ class EngineExecutable:
                 return "it has no elements"
         return None
 
-    def _compiled(self) -> tuple[Partition, list[ClusterRun]]:
+    def _compiled(self) -> tuple[TaskPartition, list[ClusterRun]]:
         """The program in clusters, each of them compiled.
 
         Instructions that the engine refuses are left to XLA, and the rest is divided anew, until it

@@ -17,9 +17,9 @@ from oneflow.graph.schedule import Slot, assumed_duration, one_forward_one_backw
 from oneflow.passes.partition import (
     FORWARD,
     UPDATE,
-    Partition,
     Phase,
     PipelineTask,
+    TaskPartition,
     Transfer,
     split_into_tasks,
     task_program,
@@ -97,7 +97,7 @@ class PipelineExecutable:
         observer: PassObserver | None = None,
     ) -> None:
         self.program = program
-        self.partition: Partition = split_into_tasks(program, phases)
+        self.partition: TaskPartition = split_into_tasks(program, phases)
         self.stages = stages_of(self.partition.tasks)
         self.order: list[Slot] = one_forward_one_backward(self.partition.tasks)
         if program.checks:

@@ -23,16 +23,14 @@ def _cond(equation: Any) -> Callable:
 def _while(equation: Any) -> Callable:
     params = equation.params
     condition, body = NumpyFunction(params["cond_jaxpr"]), NumpyFunction(params["body_jaxpr"])
-    num_condition_consts, shared = params["cond_nconsts"], params["body_nconsts"]
+    body_start = params["cond_nconsts"]
+    carry_start = body_start + params["body_nconsts"]
 
     def loop(*operands: Any) -> list[Any]:
-        of_condition, of_body = (
-            operands[:num_condition_consts],
-            operands[num_condition_consts : num_condition_consts + shared],
-        )
-        carried = list(operands[num_condition_consts + shared :])
-        while (active := condition(*of_condition, *carried)[0]).any():
-            after = body(*of_body, *carried)
+        condition_consts, body_consts = operands[:body_start], operands[body_start:carry_start]
+        carried = list(operands[carry_start:])
+        while (active := condition(*condition_consts, *carried)[0]).any():
+            after = body(*body_consts, *carried)
             carried = after if active.all() else _where(active, after, carried)
         return carried
 

@@ -300,11 +300,10 @@ def batch_normalization(
         trainable: True if optimizers update the variables.
         training: False if it is to normalise with the moving statistics in training jobs, too.
         name: the name of the layer; layers of one name share their variables.
-        gamma_name: the name of the variable; ``name-gamma`` by default, and likewise the next
-            three.
-        beta_name: the name of the variable.
-        moving_mean_name: the name of the variable.
-        moving_variance_name: the name of the variable.
+        gamma_name: the name of gamma; ``name-gamma`` by default, and likewise the next three.
+        beta_name: the name of beta.
+        moving_mean_name: the name of the moving mean.
+        moving_variance_name: the name of the moving variance.
 
     Returns:
         A blob of the shape of `inputs`.
@@ -417,8 +416,7 @@ def layer_norm_grad(
     Args:
         dy: the gradient of its result.
         x: its input.
-        mean: the mean of the dimensions that it normalises over, of shape
-            ``x.shape[:begin_norm_axis]``.
+        mean: the mean over the normalised dimensions, of shape ``x.shape[:begin_norm_axis]``.
         inv_variance: one divided by their standard deviation, of that shape.
         begin_norm_axis: the first of these dimensions.
         name: accepted.

@@ -74,7 +74,7 @@ class Transfer:
 
 
 @dataclass
-class Partition:
+class TaskPartition:
     """A program in tasks.
 
     Attributes:
@@ -88,7 +88,7 @@ class Partition:
     outputs: tuple[int, ...]
 
 
-def split_into_tasks(program: Program, phases: Sequence[Phase]) -> Partition:
+def split_into_tasks(program: Program, phases: Sequence[Phase]) -> TaskPartition:
     """Return the program in tasks.
 
     Args:
@@ -165,7 +165,7 @@ class _Partitioning:
                 pending += self._tasks[task].dependencies
         return False
 
-    def finish(self) -> Partition:
+    def finish(self) -> TaskPartition:
         """Return the partition, when all instructions are in it."""
         outputs = tuple(self._duplicates.get(number, number) for number in self._program.outputs)
         users: set[int] = {*outputs, *(transfer.source for transfer in self._transfers.values())}
@@ -182,7 +182,7 @@ class _Partitioning:
         for task in self._tasks:
             all_results = [n for instruction in task.instructions for n in instruction.results]
             task.outputs = tuple(number for number in all_results if number in users)
-        return Partition(self._in_order(), self._transfers, outputs)
+        return TaskPartition(self._in_order(), self._transfers, outputs)
 
     def _in_order(self) -> list[PipelineTask]:
         """The tasks, each after those it depends on."""

@@ -21,7 +21,7 @@ class MemoryUse(NamedTuple):
     """The memory in use after an operator.
 
     Attributes:
-        time: in nanoseconds of `time.perf_counter_ns`.
+        time: the time in nanoseconds of `time.perf_counter_ns`.
         by_device: bytes by device.
     """
 

@@ -262,7 +262,7 @@ class Recorder(ABC):
         """Forget inputs of instructions that were given up before they were appended.
 
         Returns:
-            Whether there were any.
+            True if there were any.
         """
         arrays = self.arrays
         pairs = [*(references for _, references in iterate_key(self.key)), self.rollback.updates]

@@ -67,7 +67,7 @@ class BackgroundCompiler:
         """Run `run` soon; before others if its `priority` is greater by then.
 
         Returns:
-            What is set when it has ended.
+            An event that is set when it has ended.
         """
         compilation = Compilation(run, priority, threading.Event())
         with self._lock:

@@ -277,7 +277,7 @@ def add(
         recorded_by: the `thread_checks` of the thread that recorded it, if that may be another.
 
     Returns:
-        What is remembered; None if the host knows already that nothing has failed.
+        The remembered checks; None if the host knows already that nothing has failed.
     """
     current = _thread.checks
     owner = current if recorded_by is None else recorded_by

@@ -389,7 +389,7 @@ def _run_executable(
     """Run a hot program; while events are recorded, as one event that ends with its results.
 
     Returns:
-        What was raised, unless nothing was started and that is no error, which goes on.
+        The exception that was raised, unless nothing was started and it is no error: that goes on.
     """
     arguments = recorder.arrays, recorder.scalars, recorder.program_run.returned, failed
     try:

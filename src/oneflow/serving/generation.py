@@ -16,7 +16,8 @@ class GenerationRequest(NamedTuple):
     Attributes:
         tokens: its tokens, at least one.
         max_tokens: the number of tokens after which it ends; 0 for as many as there is room for.
-        temperature: by which logits are divided before a token is drawn; 0 for the likeliest one.
+        temperature: the number by which logits are divided before a token is drawn; 0 for the
+            likeliest one.
         seed: the seed of the random numbers, so that equal requests have equal answers.
         stop_token: the token after which it ends; -1 for none.
     """

@@ -41,7 +41,7 @@ class SequenceState:
     Attributes:
         places: the number of sequences that it has a place for.
         capacity: the number of tokens that it holds of each.
-        tensors: by name; runs replace them.
+        tensors: tensors by name; runs replace them.
     """
 
     places: int

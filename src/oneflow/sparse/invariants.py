@@ -94,7 +94,7 @@ def _is_sorted(places: np.ndarray) -> bool:
     return bool((before[row, column] < after[row, column]).all())
 
 
-class _Setting:
+class _InvariantChecks:
     """The setting for tensors whose `check_invariants` is None."""
 
     is_on = False
@@ -124,24 +124,24 @@ class check_sparse_tensor_invariants:
     @staticmethod
     def is_enabled() -> bool:
         """Return whether the checks are on."""
-        return _Setting.is_on
+        return _InvariantChecks.is_on
 
     @staticmethod
     def enable() -> None:
         """Switch the checks on."""
-        _Setting.is_on = True
+        _InvariantChecks.is_on = True
 
     @staticmethod
     def disable() -> None:
         """Switch the checks off."""
-        _Setting.is_on = False
+        _InvariantChecks.is_on = False
 
     def __enter__(self) -> None:
-        self._earlier.append(_Setting.is_on)
-        _Setting.is_on = self._is_on
+        self._earlier.append(_InvariantChecks.is_on)
+        _InvariantChecks.is_on = self._is_on
 
     def __exit__(self, *exception: object) -> None:
-        _Setting.is_on = self._earlier.pop()
+        _InvariantChecks.is_on = self._earlier.pop()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that is called within such a block."""
@@ -156,4 +156,4 @@ class check_sparse_tensor_invariants:
 
 def are_checked(check_invariants: bool | None) -> bool:
     """Return whether the positions of a tensor are checked that is made with this argument."""
-    return _Setting.is_on if check_invariants is None else check_invariants
+    return _InvariantChecks.is_on if check_invariants is None else check_invariants

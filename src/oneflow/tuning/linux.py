@@ -68,7 +68,7 @@ def retain_freed_memory() -> bool:
     Settings that the user made for glibc stay.
 
     Returns:
-        Whether it does.
+        True if it does.
     """
     set_option = _function("mallopt", ctypes.c_int, ctypes.c_int, ctypes.c_int)
     if set_option is None or not is_on(Setting.ALLOCATOR) or _is_set_by_user():

@@ -7,14 +7,14 @@ import functools
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import INT64, OnnxBuilder
 from oneflow_onnx.oneflow2onnx.formulas import BOOL
 from oneflow_onnx.oneflow2onnx.reference import Ref, onnx_type
 
 _UINT64 = np.dtype(np.uint64)
 
 
-def bit_cast(b: GraphBuilder, x: Ref, dtype: np.dtype) -> Ref:
+def bit_cast(b: OnnxBuilder, x: Ref, dtype: np.dtype) -> Ref:
     """The bits of `x` as numbers of type `dtype`.
 
     Narrower ones have a further dimension at the end; wider ones are made of the numbers along the
@@ -46,7 +46,7 @@ def bit_cast(b: GraphBuilder, x: Ref, dtype: np.dtype) -> Ref:
     return _as_type(b, b.cast(total, _unsigned(want)), dtype)
 
 
-def shift_bits(b: GraphBuilder, x: Ref, count: Ref, direction: str) -> Ref:
+def shift_bits(b: OnnxBuilder, x: Ref, count: Ref, direction: str) -> Ref:
     """The bits of integers moved by `count` places, and zeros where they were.
 
     ONNX moves bits of unsigned numbers alone, and what a runtime makes of more places than there
@@ -65,7 +65,7 @@ def shift_bits(b: GraphBuilder, x: Ref, count: Ref, direction: str) -> Ref:
     return b.cast(b.cast(moved, unsigned), x.dtype)
 
 
-def shift_with_sign(b: GraphBuilder, x: Ref, count: Ref) -> Ref:
+def shift_with_sign(b: OnnxBuilder, x: Ref, count: Ref) -> Ref:
     """The bits of signed integers moved to the right, and copies of the sign where they were."""
     wide, last = b.cast(x, INT64), b.constant(-1, INT64)
     negative = b.op("Less", wide, b.constant(0, INT64), dtype=BOOL)
@@ -80,7 +80,7 @@ def _are_below(count: Ref, width: int) -> bool:
     return numbers is not None and bool(np.all((numbers >= 0) & (numbers < width)))
 
 
-def _as_type(b: GraphBuilder, x: Ref, dtype: np.dtype) -> Ref:
+def _as_type(b: OnnxBuilder, x: Ref, dtype: np.dtype) -> Ref:
     """The bits of `x` as numbers of another type of the same width."""
     if x.dtype == dtype or (x.dtype.kind in "iu" and dtype.kind in "iu"):
         return b.cast(x, dtype)

@@ -1,4 +1,4 @@
-"""`GraphBuilder`: appends nodes to an ONNX graph and knows the type of every value."""
+"""`OnnxBuilder`: appends nodes to an ONNX graph and knows the type of every value."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SMALL = 1024
 _SCOPED = ("reshaped", "sources", "parts", "final_states", "_constants", "_sizes", "_origins")
 
 
-class GraphBuilder:
+class OnnxBuilder:
     """Appends nodes to an ONNX graph.
 
     Attributes:

@@ -20,7 +20,7 @@ from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.sharding.linearity import linear_operands
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.sizes import Dim
@@ -28,7 +28,7 @@ from oneflow_onnx.oneflow2onnx.trace import TracedValue
 
 # Writes a call with complex operands or results, given which operands are complex; None: it is
 # written as what is linear in them.
-ComplexLowering = Callable[[GraphBuilder, Call, Sequence[bool]], "Ref | Sequence[Ref] | None"]
+ComplexLowering = Callable[[OnnxBuilder, Call, Sequence[bool]], "Ref | Sequence[Ref] | None"]
 # Writes a call of real numbers, given with its operations.
 RealLowering = Callable[[Call, Sequence[Operation]], "list[Ref | None]"]
 
@@ -55,7 +55,7 @@ def stored(array: np.ndarray) -> np.ndarray:
     return np.stack([np.real(array), np.imag(array)], -1) if is_complex(array.dtype) else array
 
 
-def parts(b: GraphBuilder, x: Ref) -> tuple[Ref, Ref]:
+def parts(b: OnnxBuilder, x: Ref) -> tuple[Ref, Ref]:
     """The real and the imaginary parts of pairs."""
     if x not in b.parts:
         places = [b.constant(np.int64(place)) for place in (0, 1)]
@@ -64,7 +64,7 @@ def parts(b: GraphBuilder, x: Ref) -> tuple[Ref, Ref]:
     return b.parts[x]
 
 
-def joined(b: GraphBuilder, re: Ref, im: Ref, shape: Sequence[Dim]) -> Ref:
+def joined(b: OnnxBuilder, re: Ref, im: Ref, shape: Sequence[Dim]) -> Ref:
     """Pairs of real and imaginary parts, broadcast to `shape`."""
     both = [o.expand(b, part, shape) for part in (re, im)]
     pairs = o.concat(b, [o.unsqueeze(b, part, [len(shape)]) for part in both], len(shape))
@@ -78,7 +78,7 @@ def has_complex(operation: Operation) -> bool:
 
 
 def lower_complex(
-    b: GraphBuilder, call: Call, operations: Sequence[Operation], write: RealLowering
+    b: OnnxBuilder, call: Call, operations: Sequence[Operation], write: RealLowering
 ) -> list[Ref | None]:
     """Write a call with complex operands or results, which are pairs.
 
@@ -115,7 +115,7 @@ def lower_complex(
 
 
 def _components(
-    b: GraphBuilder,
+    b: OnnxBuilder,
     operands: Sequence[Ref],
     flags: Sequence[bool],
     operation: Operation,
@@ -155,7 +155,7 @@ def _components(
     raise Unsupported("complex numbers, with which ONNX does not compute")
 
 
-def _merged(b: GraphBuilder, name: str, one: Iterable[Ref], other: Iterable[Ref]) -> list[Ref]:
+def _merged(b: OnnxBuilder, name: str, one: Iterable[Ref], other: Iterable[Ref]) -> list[Ref]:
     return [b.op(name, *pair) for pair in zip(one, other, strict=True)]
 
 

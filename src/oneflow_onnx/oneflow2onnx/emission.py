@@ -11,7 +11,7 @@ import onnx_ir as ir
 
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.operators.rounding import is_half
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.complex_numbers import (
     as_stored,
     has_complex,
@@ -64,7 +64,7 @@ class Emission:
         failures: what could not be written, by the value that is missing.
     """
 
-    builder: GraphBuilder
+    builder: OnnxBuilder
     inputs: list[ir.Value] = field(default_factory=list)
     outputs: list[Ref] = field(default_factory=list)
     parameters: dict[int, ir.Value] = field(default_factory=dict)
@@ -93,7 +93,7 @@ def emit(
     Returns:
         The graph; with `needs` or `failures` it is not complete.
     """
-    builder = GraphBuilder(opset)
+    builder = OnnxBuilder(opset)
     emission = Emission(builder)
     values = _inputs(emission, trace, input_names, parameter_names)
     producer_of: dict[Ref, tuple[Call, int]] = {}
@@ -228,7 +228,7 @@ def _try_lowerings(
 
 
 def _lowered(
-    b: GraphBuilder,
+    b: OnnxBuilder,
     call: Call,
     operations: Sequence[Operation],
     lowerings: Mapping[str, Lowering],

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.formulas import Formula
 from oneflow_onnx.oneflow2onnx.reference import Ref
 
@@ -72,7 +72,7 @@ _LARGE = (
 )
 
 
-def erf(b: GraphBuilder, x: Ref) -> Ref:
+def erf(b: OnnxBuilder, x: Ref) -> Ref:
     """The error function."""
     if x.dtype != np.float64:
         return b.op("Erf", x)
@@ -81,7 +81,7 @@ def erf(b: GraphBuilder, x: Ref) -> Ref:
     return small.where(of_small, value.apply("Sign") * (1 - tail)).ref
 
 
-def erfc(b: GraphBuilder, x: Ref) -> Ref:
+def erfc(b: OnnxBuilder, x: Ref) -> Ref:
     """One minus the error function, in double precision: the difference would cancel."""
     value = Formula(b, b.cast(x, np.dtype(np.float64)))
     small, of_small, tail = _parts(value)

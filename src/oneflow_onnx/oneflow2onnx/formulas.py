@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.loops import repeat
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.sizes import Dim, Shape, combine
@@ -27,7 +27,7 @@ class Formula:
         ref: the value.
     """
 
-    b: GraphBuilder
+    b: OnnxBuilder
     ref: Ref
 
     @property
@@ -153,17 +153,17 @@ class Formula:
         return total + coefficients[-1]
 
 
-def positions(b: GraphBuilder, count: Dim) -> Formula:
+def positions(b: OnnxBuilder, count: Dim) -> Formula:
     """The numbers from 0 to ``count - 1``, int64."""
     return Formula(b, o.positions(b, count))
 
 
-def last_position(b: GraphBuilder, count: Dim) -> Formula:
+def last_position(b: OnnxBuilder, count: Dim) -> Formula:
     """The number ``count - 1``, int64."""
     return Formula(b, b.number(count)) - 1
 
 
-def row_numbers(b: GraphBuilder, count: Dim) -> Formula:
+def row_numbers(b: OnnxBuilder, count: Dim) -> Formula:
     """The numbers of rows, as a column: [count, 1]."""
     return Formula(b, o.unsqueeze(b, positions(b, count).ref, [1]))
 
@@ -203,7 +203,7 @@ def repeated(
     ]
 
 
-def atan2(b: GraphBuilder, y: Ref, x: Ref) -> Ref:
+def atan2(b: OnnxBuilder, y: Ref, x: Ref) -> Ref:
     """The angle of the point (x, y), from -pi to pi."""
     zero, pi = b.constant(0, x.dtype), b.constant(math.pi, x.dtype)
     at_zero = b.op("Equal", x, zero, dtype=BOOL)

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from oneflow.primitives.registry import PRIMITIVES
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, Lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.schemas import latest_opset
@@ -119,7 +119,7 @@ def registered_handlers(opset: int | None) -> dict[str, Lowering]:
 
 
 def _lowering_of(name: str) -> Lowering:
-    def lower(b: GraphBuilder, call: Call) -> Any:
+    def lower(b: OnnxBuilder, call: Call) -> Any:
         function, target, kwargs = flow_op.CreateMapping(b.opset)[name]
         node = HandledNode(target or name, ordered(name, call.operands), dict(call.attributes))
         if target is not None:
@@ -167,7 +167,7 @@ class HandledNode:
 class HandlerContext:
     """The graph, as a handler sees it."""
 
-    builder: GraphBuilder
+    builder: OnnxBuilder
     call: Call
 
     @property

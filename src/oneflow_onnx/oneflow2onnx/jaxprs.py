@@ -16,7 +16,7 @@ from oneflow.primitives.jax_primitives import CALLS, IDENTITIES
 from oneflow.primitives.operation import Operation
 from oneflow.primitives.trace import scan_counts
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.equations import Equation, find_equation
 from oneflow_onnx.oneflow2onnx.loops import repeat_while, scan
 from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported
@@ -27,9 +27,7 @@ from oneflow_onnx.oneflow2onnx.sizes import DynamicSizeError, merge
 _MAX_ITERATIONS = 64
 
 
-def lower_by_steps(
-    b: GraphBuilder, call: Call, operations: Sequence[Operation]
-) -> list[Ref | None]:
+def lower_by_steps(b: OnnxBuilder, call: Call, operations: Sequence[Operation]) -> list[Ref | None]:
     """Write a call by the steps of its implementation.
 
     Raises:
@@ -41,7 +39,7 @@ def lower_by_steps(
     return list(_inlined(b, jaxprs, list(call.operands)))
 
 
-def _inlined(b: GraphBuilder, jaxprs: Sequence[Any], operands: Sequence[Ref]) -> list[Ref]:
+def _inlined(b: OnnxBuilder, jaxprs: Sequence[Any], operands: Sequence[Ref]) -> list[Ref]:
     """The results of a jaxpr, given in every capture, on these operands."""
     inner = [getattr(jaxpr, "jaxpr", jaxpr) for jaxpr in jaxprs]
     if len({len(jaxpr.eqns) for jaxpr in inner}) > 1:
@@ -60,7 +58,7 @@ def _inlined(b: GraphBuilder, jaxprs: Sequence[Any], operands: Sequence[Ref]) ->
 
 
 def _sources(
-    b: GraphBuilder, values: dict[Any, Ref], captures: Sequence[Sequence[Any]]
+    b: OnnxBuilder, values: dict[Any, Ref], captures: Sequence[Sequence[Any]]
 ) -> list[Ref]:
     """The values that variables and numbers of a jaxpr, given in every capture, stand for."""
     return [
@@ -69,7 +67,7 @@ def _sources(
     ]
 
 
-def _number(b: GraphBuilder, literals: Sequence[Any]) -> Ref:
+def _number(b: OnnxBuilder, literals: Sequence[Any]) -> Ref:
     """A number of a jaxpr; one that depends on a symbolic size is computed from it."""
     dtype = literals[0].aval.dtype
     arrays = [np.asarray(literal.val, dtype) for literal in literals]
@@ -79,7 +77,7 @@ def _number(b: GraphBuilder, literals: Sequence[Any]) -> Ref:
     return b.number(number, dtype)
 
 
-def _written(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
+def _written(b: OnnxBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
     """The results of an equation, given in every capture."""
     first = equations[0]
     name = first.primitive.name
@@ -124,7 +122,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _typed(b: GraphBuilder, ref: Ref, shape: tuple, dtype: np.dtype) -> Ref:
+def _typed(b: OnnxBuilder, ref: Ref, shape: tuple, dtype: np.dtype) -> Ref:
     """The value with the shape and dtype that JAX infers; the value's own may say less."""
     if ref.dtype != dtype:
         raise Unsupported(f"its step gives {ref.dtype} where {dtype} was to come")
@@ -133,7 +131,7 @@ def _typed(b: GraphBuilder, ref: Ref, shape: tuple, dtype: np.dtype) -> Ref:
     return b.known(Ref(ref.value, ref.dtype, shape, ref.constant))
 
 
-def _scan(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
+def _scan(b: OnnxBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
     """A loop over the first dimension: step by step if it is short."""
     params = equations[0].params
     length = merge([equation.params["length"] for equation in equations], "the length of a loop")
@@ -159,7 +157,7 @@ def _scan(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list
 
 
 def _unroll_scan(
-    b: GraphBuilder,
+    b: OnnxBuilder,
     step: Callable[[list[Ref]], list[Ref]],
     carry: list[Ref],
     stacked: Sequence[Ref],
@@ -181,7 +179,7 @@ def _unroll_scan(
     return [*carry, *joined]
 
 
-def _branch(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
+def _branch(b: OnnxBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
     """The results of one of several branches, chosen by a number, or by a value: `If`."""
     which, *operands = sources
     branches = [
@@ -221,7 +219,7 @@ def _branch(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> li
     return results_from(0)
 
 
-def _linear_solve(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
+def _linear_solve(b: OnnxBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
     """The solution of linear equations; the other jaxprs serve derivatives."""
     counts = equations[0].params["const_lengths"]
     first = counts.matvec + counts.vecmat
@@ -231,7 +229,7 @@ def _linear_solve(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref])
     )
 
 
-def _while(b: GraphBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
+def _while(b: OnnxBuilder, equations: Sequence[Any], sources: list[Ref]) -> list[Ref]:
     """A loop whose length depends on values; in a batch those that have ended keep their values."""
     params = equations[0].params
     ends = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import INT64, OnnxBuilder
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.sizes import Dim, Shape
 
@@ -15,7 +15,7 @@ _Step = Callable[[list[Ref]], Sequence[Ref]]
 
 
 def repeat(
-    b: GraphBuilder,
+    b: OnnxBuilder,
     count: Dim,
     carried: Sequence[Ref],
     step: Callable[[Ref, list[Ref]], Sequence[Ref]],
@@ -40,7 +40,7 @@ def repeat(
 
 
 def repeat_while(
-    b: GraphBuilder,
+    b: OnnxBuilder,
     carried: Sequence[Ref],
     condition: Callable[[Sequence[Ref]], Ref],
     step: _Step,
@@ -67,7 +67,7 @@ def repeat_while(
 
 
 def scan(
-    b: GraphBuilder,
+    b: OnnxBuilder,
     carried: Sequence[Ref],
     xs: Sequence[Ref],
     rows: Sequence[tuple[Shape, np.dtype]],

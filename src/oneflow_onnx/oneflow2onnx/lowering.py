@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oneflow.base.function_table import FunctionTable
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.trace import TracedValue
 
@@ -46,7 +46,7 @@ class Call:
 
 
 # Writes a call; returns its result, or one value per result: None for those it cannot give.
-Lowering = Callable[[GraphBuilder, Call], "Ref | Sequence[Ref | None]"]
+Lowering = Callable[[OnnxBuilder, Call], "Ref | Sequence[Ref | None]"]
 
 LOWERINGS: FunctionTable[Lowering] = FunctionTable("a lowering of primitive")
 lowering = LOWERINGS.register

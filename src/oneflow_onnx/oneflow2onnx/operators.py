@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import INT64, OnnxBuilder
 from oneflow_onnx.oneflow2onnx.reference import Ref, is_float
 from oneflow_onnx.oneflow2onnx.schemas import NeedsOpset
 from oneflow_onnx.oneflow2onnx.sizes import (
@@ -29,7 +29,7 @@ _BY_ELEMENT = frozenset(
 )
 
 
-def reshape(b: GraphBuilder, x: Ref, shape: Sequence[Dim]) -> Ref:
+def reshape(b: OnnxBuilder, x: Ref, shape: Sequence[Dim]) -> Ref:
     """`x` in another shape."""
     shape = tuple(shape)
     if shape == x.shape:
@@ -50,7 +50,7 @@ def reshape(b: GraphBuilder, x: Ref, shape: Sequence[Dim]) -> Ref:
     return result
 
 
-def _reshape_target(b: GraphBuilder, x: Ref, shape: Shape) -> Ref:
+def _reshape_target(b: OnnxBuilder, x: Ref, shape: Shape) -> Ref:
     """The second input of `Reshape`: 0 copies a size, and -1 is the remaining one."""
     target: list[Dim] = list(shape)
     if 0 not in shape:
@@ -63,7 +63,7 @@ def _reshape_target(b: GraphBuilder, x: Ref, shape: Shape) -> Ref:
     return b.sizes(target)
 
 
-def transpose(b: GraphBuilder, x: Ref, perm: Sequence[int]) -> Ref:
+def transpose(b: OnnxBuilder, x: Ref, perm: Sequence[int]) -> Ref:
     """`x` with its dimensions in another order."""
     perm = list(perm)
     if perm == list(range(x.rank)):
@@ -75,7 +75,7 @@ def transpose(b: GraphBuilder, x: Ref, perm: Sequence[int]) -> Ref:
     return b.op("Transpose", x, shape=shape, perm=perm)
 
 
-def _before_transpose(b: GraphBuilder, x: Ref, perm: list[int]) -> Ref | None:
+def _before_transpose(b: OnnxBuilder, x: Ref, perm: list[int]) -> Ref | None:
     """`x` in another order where it was in that order before; None if it was not.
 
     So the transpositions around a layer for channels-last images cancel with those of the next one,
@@ -95,23 +95,23 @@ def _before_transpose(b: GraphBuilder, x: Ref, perm: list[int]) -> Ref | None:
     return None if before is None else b.op(name, before, **attributes)
 
 
-def move_last(b: GraphBuilder, x: Ref, dim: int) -> Ref:
+def move_last(b: OnnxBuilder, x: Ref, dim: int) -> Ref:
     """`x` with dimension `dim` moved to the end."""
     return transpose(b, x, [*(d for d in range(x.rank) if d != dim), dim])
 
 
-def move_back(b: GraphBuilder, x: Ref, dim: int) -> Ref:
+def move_back(b: OnnxBuilder, x: Ref, dim: int) -> Ref:
     """Undo `move_last`."""
     order = list(range(x.rank - 1))
     return transpose(b, x, [*order[:dim], x.rank - 1, *order[dim:]])
 
 
-def move_first(b: GraphBuilder, x: Ref, dim: int) -> Ref:
+def move_first(b: OnnxBuilder, x: Ref, dim: int) -> Ref:
     """`x` with dimension `dim` first."""
     return transpose(b, x, [dim, *[d for d in range(x.rank) if d != dim]])
 
 
-def move_first_back(b: GraphBuilder, x: Ref, dim: int) -> Ref:
+def move_first_back(b: OnnxBuilder, x: Ref, dim: int) -> Ref:
     """`x` with its first dimension as `dim`."""
     return transpose(b, x, [*range(1, dim + 1), 0, *range(dim + 1, x.rank)])
 
@@ -124,7 +124,7 @@ def extreme(dtype: np.dtype, largest: bool) -> float:
     return int(limits.max if largest else limits.min)
 
 
-def expand(b: GraphBuilder, x: Ref, shape: Sequence[Dim]) -> Ref:
+def expand(b: OnnxBuilder, x: Ref, shape: Sequence[Dim]) -> Ref:
     """`x` broadcast to a shape."""
     shape = tuple(shape)
     if x.shape == shape:
@@ -132,7 +132,7 @@ def expand(b: GraphBuilder, x: Ref, shape: Sequence[Dim]) -> Ref:
     return b.op("Expand", x, b.sizes(shape), shape=shape)
 
 
-def unsqueeze(b: GraphBuilder, x: Ref, dims: Sequence[int]) -> Ref:
+def unsqueeze(b: OnnxBuilder, x: Ref, dims: Sequence[int]) -> Ref:
     """`x` with new dimensions of size 1, at these places of the result."""
     if not dims:
         return x
@@ -145,7 +145,7 @@ def unsqueeze(b: GraphBuilder, x: Ref, dims: Sequence[int]) -> Ref:
     return b.op("Unsqueeze", x, b.integers(*dims), shape=shape)
 
 
-def squeeze(b: GraphBuilder, x: Ref, dims: Sequence[int]) -> Ref:
+def squeeze(b: OnnxBuilder, x: Ref, dims: Sequence[int]) -> Ref:
     """`x` without these dimensions of size 1."""
     if not dims:
         return x
@@ -156,7 +156,7 @@ def squeeze(b: GraphBuilder, x: Ref, dims: Sequence[int]) -> Ref:
 
 
 def slice_(
-    b: GraphBuilder,
+    b: OnnxBuilder,
     x: Ref,
     dims: Sequence[int],
     starts: Sequence[Dim | Ref],
@@ -201,7 +201,7 @@ def _span(length: Dim, start: Dim | Ref, size: Dim, step: int) -> Dim:
     raise DynamicSizeError("a slice with steps ends at a place that depends on a symbolic size")
 
 
-def _vector(b: GraphBuilder, numbers: Sequence[Dim | Ref]) -> Ref:
+def _vector(b: OnnxBuilder, numbers: Sequence[Dim | Ref]) -> Ref:
     """Numbers and values without dimensions as one vector of int64."""
     numbers = [
         int(number.number) if isinstance(number, Ref) and number.number is not None else number
@@ -217,7 +217,7 @@ def _vector(b: GraphBuilder, numbers: Sequence[Dim | Ref]) -> Ref:
     return parts[0] if len(parts) == 1 else concat(b, parts, 0)
 
 
-def _sum(b: GraphBuilder, one: Ref, other: Ref) -> Ref:
+def _sum(b: OnnxBuilder, one: Ref, other: Ref) -> Ref:
     if one.constant is not None and other.constant is not None:
         return b.constant(one.constant + other.constant)
     if one.constant is not None and not one.constant.any():
@@ -225,7 +225,7 @@ def _sum(b: GraphBuilder, one: Ref, other: Ref) -> Ref:
     return b.op("Add", one, other)
 
 
-def concat(b: GraphBuilder, parts: Sequence[Ref], dim: int) -> Ref:
+def concat(b: OnnxBuilder, parts: Sequence[Ref], dim: int) -> Ref:
     """Values one after the other along `dim`."""
     if len(parts) == 1:
         return parts[0]
@@ -242,7 +242,7 @@ def _plus(one: Dim, other: Dim) -> Dim:
     return combine(one, other, operator.add)
 
 
-def split(b: GraphBuilder, x: Ref, sizes: Sequence[Dim], dim: int) -> list[Ref]:
+def split(b: OnnxBuilder, x: Ref, sizes: Sequence[Dim], dim: int) -> list[Ref]:
     """`x` in parts of these sizes along `dim`."""
     if len(sizes) == 1:
         return [x]
@@ -256,7 +256,7 @@ def split(b: GraphBuilder, x: Ref, sizes: Sequence[Dim], dim: int) -> list[Ref]:
     return b.multiple("Split", [x, b.sizes(sizes)], outputs, axis=dim)
 
 
-def gather(b: GraphBuilder, x: Ref, indices: Ref, dim: int) -> Ref:
+def gather(b: OnnxBuilder, x: Ref, indices: Ref, dim: int) -> Ref:
     """Slices of `x` along `dim`, at `indices`."""
     shape = (*x.shape[:dim], *indices.shape, *x.shape[dim + 1 :])
     return b.op("Gather", x, indices, shape=shape, axis=dim)
@@ -273,7 +273,7 @@ def kept(shape: Shape, dims: Sequence[int], keepdim: bool) -> Shape:
 _AXES_AS_INPUT = {"ReduceSum": 13}
 
 
-def reduce(b: GraphBuilder, name: str, x: Ref, dims: Sequence[int], keepdim: bool = True) -> Ref:
+def reduce(b: OnnxBuilder, name: str, x: Ref, dims: Sequence[int], keepdim: bool = True) -> Ref:
     """A reduction, such as ``ReduceSum``, over `dims`."""
     if not dims:
         return x
@@ -283,23 +283,23 @@ def reduce(b: GraphBuilder, name: str, x: Ref, dims: Sequence[int], keepdim: boo
     return b.op(name, x, b.integers(*dims), shape=shape, keepdims=int(keepdim))
 
 
-def where(b: GraphBuilder, condition: Ref, x: Ref, y: Ref) -> Ref:
+def where(b: OnnxBuilder, condition: Ref, x: Ref, y: Ref) -> Ref:
     """`x` where the condition holds, else `y`."""
     shape = broadcast_shapes([condition.shape, x.shape, y.shape])
     return b.op("Where", as_bool(b, condition), x, y, shape=shape, dtype=x.dtype)
 
 
-def as_bool(b: GraphBuilder, x: Ref) -> Ref:
+def as_bool(b: OnnxBuilder, x: Ref) -> Ref:
     """True where elements are not zero."""
     return b.cast(x, np.bool_)
 
 
-def any_nonzero(b: GraphBuilder, x: Ref, dims: Sequence[int], keepdim: bool = True) -> Ref:
+def any_nonzero(b: OnnxBuilder, x: Ref, dims: Sequence[int], keepdim: bool = True) -> Ref:
     """True where an element along `dims` is not 0; False where there is none."""
     return as_bool(b, reduce(b, "ReduceSum", b.cast(as_bool(b, x), np.int32), dims, keepdim))
 
 
-def clip(b: GraphBuilder, x: Ref, low: Ref | None, high: Ref | None) -> Ref:
+def clip(b: OnnxBuilder, x: Ref, low: Ref | None, high: Ref | None) -> Ref:
     """`x` limited to an interval by numbers without dimensions."""
     low, high = (None if bound is None else b.cast(bound, x.dtype) for bound in (low, high))
     if b.opset >= 11:
@@ -319,7 +319,7 @@ def clip(b: GraphBuilder, x: Ref, low: Ref | None, high: Ref | None) -> Ref:
     return b.op("Clip", x, shape=x.shape, **finite)
 
 
-def pad(b: GraphBuilder, x: Ref, value: Ref, low: Sequence[Dim], high: Sequence[Dim]) -> Ref:
+def pad(b: OnnxBuilder, x: Ref, value: Ref, low: Sequence[Dim], high: Sequence[Dim]) -> Ref:
     """`x` surrounded by a number; negative amounts crop."""
     shape = tuple(
         _plus(_plus(dim, before), after)
@@ -336,13 +336,13 @@ def pad(b: GraphBuilder, x: Ref, value: Ref, low: Sequence[Dim], high: Sequence[
     return b.op("Pad", x, shape=shape, pads=pads, value=float(value.constant))
 
 
-def scatter_elements(b: GraphBuilder, x: Ref, indices: Ref, updates: Ref, dim: int) -> Ref:
+def scatter_elements(b: OnnxBuilder, x: Ref, indices: Ref, updates: Ref, dim: int) -> Ref:
     """`x` with `updates` written at `indices` along `dim`."""
     name = "ScatterElements" if b.opset >= 11 else "Scatter"
     return b.op(name, x, indices, updates, shape=x.shape, axis=dim)
 
 
-def filled(b: GraphBuilder, shape: Sequence[Dim], value: Any, dtype: np.dtype) -> Ref:
+def filled(b: OnnxBuilder, shape: Sequence[Dim], value: Any, dtype: np.dtype) -> Ref:
     """A tensor of one number."""
     shape = tuple(shape)
     plain = static(shape)
@@ -351,7 +351,7 @@ def filled(b: GraphBuilder, shape: Sequence[Dim], value: Any, dtype: np.dtype) -
     return expand(b, b.constant(np.full((), value, dtype)), shape)
 
 
-def positions(b: GraphBuilder, size: Dim) -> Ref:
+def positions(b: OnnxBuilder, size: Dim) -> Ref:
     """The numbers from 0 to `size` - 1, int64."""
     if not isinstance(size, CapturedSize):
         return b.constant(np.arange(size, dtype=INT64))
@@ -359,7 +359,7 @@ def positions(b: GraphBuilder, size: Dim) -> Ref:
     return b.op("Range", zero, b.number(size), one, shape=(size,))
 
 
-def arange(b: GraphBuilder, count: Dim, start: Dim, step: Dim) -> Ref:
+def arange(b: OnnxBuilder, count: Dim, start: Dim, step: Dim) -> Ref:
     """`count` numbers from `start` on, each `step` more than the one before, int64."""
     if not (
         isinstance(count, CapturedSize)
@@ -371,14 +371,14 @@ def arange(b: GraphBuilder, count: Dim, start: Dim, step: Dim) -> Ref:
     return scaled if start == 0 else b.op("Add", scaled, b.number(start))
 
 
-def single_rounding(b: GraphBuilder, name: str, *operands: Ref, dtype: np.dtype) -> Ref:
+def single_rounding(b: OnnxBuilder, name: str, *operands: Ref, dtype: np.dtype) -> Ref:
     """The operator `name` in the widest type of its float operands, with a result of `dtype`."""
     floats = [operand.dtype for operand in operands if operand.is_float]
     common_dtype = max((dtype, *floats), key=lambda kind: kind.itemsize)
     return b.cast(b.op(name, *(b.cast(operand, common_dtype) for operand in operands)), dtype)
 
 
-def matmul(b: GraphBuilder, x: Ref, y: Ref) -> Ref:
+def matmul(b: OnnxBuilder, x: Ref, y: Ref) -> Ref:
     """The product of matrices, leading dimensions broadcast."""
     left, right = x.shape, y.shape
     batch = broadcast_shapes([left[:-2], right[:-2]])

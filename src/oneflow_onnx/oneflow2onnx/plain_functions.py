@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.error_functions import erf, erfc
 from oneflow_onnx.oneflow2onnx.reference import Ref
 
@@ -17,37 +17,37 @@ BOOL = np.dtype(bool)
 def one_operator(name: str, **options: Any) -> Callable[..., Ref]:
     """Return the function of a builder and operands that is one ONNX operator."""
 
-    def write(b: GraphBuilder, *operands: Ref) -> Ref:
+    def write(b: OnnxBuilder, *operands: Ref) -> Ref:
         return b.op(name, *operands, **options)
 
     return write
 
 
-def on_operands(function: Callable[..., Ref]) -> Callable[[GraphBuilder, Any], Ref]:
+def on_operands(function: Callable[..., Ref]) -> Callable[[OnnxBuilder, Any], Ref]:
     """Return the lowering that calls `function` with a builder and the operands of a call."""
 
-    def lower(b: GraphBuilder, call: Any) -> Ref:
+    def lower(b: OnnxBuilder, call: Any) -> Ref:
         return function(b, *call.operands)
 
     return lower
 
 
-def square(b: GraphBuilder, x: Ref) -> Ref:
+def square(b: OnnxBuilder, x: Ref) -> Ref:
     """The square of each element."""
     return b.op("Mul", x, x)
 
 
-def rsqrt(b: GraphBuilder, x: Ref) -> Ref:
+def rsqrt(b: OnnxBuilder, x: Ref) -> Ref:
     """The reciprocal of the square root."""
     return b.op("Reciprocal", b.op("Sqrt", x))
 
 
-def not_equal(b: GraphBuilder, x: Ref, y: Ref) -> Ref:
+def not_equal(b: OnnxBuilder, x: Ref, y: Ref) -> Ref:
     """True where two elements differ."""
     return b.op("Not", b.op("Equal", x, y, dtype=BOOL))
 
 
-def is_finite(b: GraphBuilder, x: Ref) -> Ref:
+def is_finite(b: OnnxBuilder, x: Ref) -> Ref:
     """False where a float is infinite or NaN."""
     return b.op("Not", b.op("Or", *[b.op(name, x, dtype=BOOL) for name in ("IsNaN", "IsInf")]))
 

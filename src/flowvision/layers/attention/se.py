@@ -15,7 +15,7 @@ class SEModule(nn.Module):
 
     Args:
         channels: the number of channels of the input.
-        reduction: by how many times the layer between has fewer channels.
+        reduction: the factor by which the layer between has fewer channels.
         rd_channels: the number of channels of the layer between, instead of `reduction`.
         act_layer: makes the activation between the two layers.
         gate_layer: makes the function from the second layer's output to weights.

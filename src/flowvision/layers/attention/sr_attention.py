@@ -19,7 +19,7 @@ class SR_Attention(nn.Module):
         qk_scale: the factor of the scores; None for ``1 / sqrt(dim / num_heads)``.
         attn_drop: the probability with which a weight of attention is dropped.
         proj_drop: the probability with which a feature of the output is dropped.
-        sr_ratio: by how much keys and values are fewer, vertically and horizontally.
+        sr_ratio: the factor by which keys and values are fewer, vertically and horizontally.
 
     Example:
         >>> import oneflow as flow

@@ -27,7 +27,7 @@ class BackboneWithFPN(nn.Module):
 
     Args:
         backbone: a model whose children run one after another.
-        return_layers: from names of its children to names of levels.
+        return_layers: a mapping from names of its children to names of levels.
         in_channels_list: the channels of these children's results.
         out_channels: the number of channels of all levels.
         extra_blocks: adds levels; by default one of every second row and column.

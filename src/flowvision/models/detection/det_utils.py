@@ -67,7 +67,7 @@ class BoxCoder:
     """Boxes as offsets from others: moved centres, and logarithms of the factors of the sides.
 
     Args:
-        weights: by which the four numbers are multiplied.
+        weights: the factor by which the four numbers are multiplied.
         bbox_xform_clip: the largest logarithm of a factor.
 
     Example:

@@ -37,9 +37,9 @@ class RCNNNumbers:
 
     Attributes:
         rpn_pre_nms_top_n_train: see `RegionProposalNetwork`, as for the following; while training.
-        rpn_pre_nms_top_n_test: in evaluation.
+        rpn_pre_nms_top_n_test: the same in evaluation.
         rpn_post_nms_top_n_train: while training.
-        rpn_post_nms_top_n_test: in evaluation.
+        rpn_post_nms_top_n_test: the same in evaluation.
         rpn_nms_thresh: see there.
         rpn_fg_iou_thresh: see there.
         rpn_bg_iou_thresh: see there.

@@ -80,7 +80,7 @@ class RoIHeads(nn.Module):
         bg_iou_thresh: proposals that overlap all objects less are background.
         batch_size_per_image: how many proposals of an image the losses are computed for.
         positive_fraction: the largest part of those with an object.
-        bbox_reg_weights: by which offsets are multiplied.
+        bbox_reg_weights: the factor by which offsets are multiplied.
         score_thresh: detections with a smaller probability are dropped.
         nms_thresh: the threshold of non-maximum suppression within a class.
         detections_per_img: how many detections remain at most.

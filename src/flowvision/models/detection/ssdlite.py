@@ -141,7 +141,7 @@ class SSDLiteFeatureExtractorMobileNet(nn.Module):
         backbone: the blocks of a MobileNetV3.
         c4_pos: the position of the block with the fourth stride; its expansion ends the first part.
         norm_layer: makes a normalization from the number of channels.
-        width_mult: by which the channels of the further convolutions are multiplied.
+        width_mult: the factor by which the channels of the further convolutions are multiplied.
         min_depth: their smallest number of channels.
 
     Raises:

@@ -17,7 +17,7 @@ class IntermediateLayerGetter(nn.ModuleDict):
 
     Args:
         model: whose children run one after another, such as the stages of a ResNet.
-        return_layers: from names of children to the names of their results.
+        return_layers: a mapping from names of children to the names of their results.
 
     Raises:
         ValueError: if the model has no child of such a name.
@@ -114,7 +114,8 @@ def mobilenet_features(
 
     Args:
         pretrained: whether to load weights of ImageNet.
-        stages: from names to stages, of which each begins with a stride; -1 is the last block.
+        stages: a mapping from names to stages, of which each begins with a stride; -1 is the last
+            block.
         aux: whether "aux" is among them, if there is a stage of this name.
     """
     model = ModelCreator.create_model("mobilenet_v3_large", pretrained=pretrained, dilated=True)

@@ -40,7 +40,7 @@ class UpsampleConvLayer(ConvLayer):
         out_channels: the number of channels of the output.
         kernel_size: an odd number.
         stride: the stride of the convolution.
-        upsample: by which height and width are multiplied before; None: not.
+        upsample: the factor by which height and width are multiplied before; None: not.
     """
 
     def __init__(

@@ -425,7 +425,7 @@ class PReLU(Module):
 
     Shape:
         input: ``(N, C, *)`` with ``C`` channels, or ``(*)`` for one slope.
-        output: as the input.
+        output: the shape of the input.
 
     Example:
         >>> import oneflow as flow

@@ -259,7 +259,7 @@ class FusedBatchNorm1d(BatchNorm1d):
 
     Shape:
         input: ``(N, num_features)`` or ``(N, num_features, L)``.
-        addend: as the input.
+        addend: the shape of the input.
         output: ``(N, num_features)`` or ``(N, num_features, L)``.
 
     Example:
@@ -281,7 +281,7 @@ class FusedBatchNorm2d(BatchNorm2d):
 
     Shape:
         input: ``(N, num_features, H, W)``.
-        addend: as the input.
+        addend: the shape of the input.
         output: ``(N, num_features, H, W)``.
 
     Example:
@@ -303,7 +303,7 @@ class FusedBatchNorm3d(BatchNorm3d):
 
     Shape:
         input: ``(N, num_features, D, H, W)``.
-        addend: as the input.
+        addend: the shape of the input.
         output: ``(N, num_features, D, H, W)``.
 
     Example:

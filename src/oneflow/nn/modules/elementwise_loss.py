@@ -258,7 +258,7 @@ class GaussianNLLLoss(_Loss):
     Shape:
         input: ``(*)``, the means.
         target: ``(*)``, as the input.
-        var: as the input, without its last dimension, with 1 in its place, or a number.
+        var: the shape of the input, without its last dimension, with 1 in its place, or a number.
         output: ``()``; ``(*)`` if `reduction` is ``"none"``.
 
     Example:

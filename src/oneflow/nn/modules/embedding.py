@@ -223,7 +223,7 @@ class EmbeddingBag(_Table):
     Shape:
         input: ``(B, N)``, a bag in each row, or ``(L)`` with `offsets`.
         offsets: ``(B)``, where each bag begins in the input.
-        per_sample_weights: as the input.
+        per_sample_weights: the shape of the input.
         output: ``(B, embedding_dim)``.
 
     Example:

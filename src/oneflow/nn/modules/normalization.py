@@ -32,7 +32,7 @@ class LayerNorm(Module):
 
     Shape:
         input: ``(*, *normalized_shape)``.
-        output: as the input.
+        output: the shape of the input.
 
     Example:
         >>> import oneflow as flow
@@ -90,7 +90,7 @@ class RMSNorm(Module):
 
     Shape:
         input: ``(*, *normalized_shape)``.
-        output: as the input.
+        output: the shape of the input.
 
     Example:
         >>> import oneflow as flow

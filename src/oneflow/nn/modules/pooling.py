@@ -160,7 +160,7 @@ class MaxUnpool1d(_MaxUnpool):
 
     Shape:
         input: ``(N, C, L)`` or ``(C, L)``.
-        indices: as the input.
+        indices: the shape of the input.
         output: ``(N, C, L_out)`` or ``(C, L_out)``; without `output_size`
             ``L_out = (L - 1) * stride - 2 * padding + kernel_size``.
 
@@ -184,7 +184,7 @@ class MaxUnpool2d(_MaxUnpool):
 
     Shape:
         input: ``(N, C, H, W)`` or ``(C, H, W)``.
-        indices: as the input.
+        indices: the shape of the input.
         output: ``(N, C, H_out, W_out)`` or ``(C, H_out, W_out)``; without `output_size`
             ``H_out = (H - 1) * stride[0] - 2 * padding[0] + kernel_size[0]``, ``W_out`` likewise.
 
@@ -203,7 +203,7 @@ class MaxUnpool3d(_MaxUnpool):
 
     Shape:
         input: ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
-        indices: as the input.
+        indices: the shape of the input.
         output: ``(N, C, D_out, H_out, W_out)`` or without ``N``, with sizes as of `MaxUnpool2d`.
 
     Example:

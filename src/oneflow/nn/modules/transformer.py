@@ -73,7 +73,7 @@ class TransformerEncoderLayer(Module):
         src: ``(S, N, d_model)`` or ``(S, d_model)``; with `batch_first` ``(N, S, d_model)``.
         src_mask: ``(S, S)`` or ``(N * nhead, S, S)``.
         src_key_padding_mask: ``(N, S)`` or ``(S)``.
-        output: as `src`.
+        output: the shape of `src`.
 
     Example:
         >>> import oneflow as flow
@@ -169,7 +169,7 @@ class TransformerDecoderLayer(Module):
         memory_mask: ``(T, S)`` or ``(N * nhead, T, S)``.
         tgt_key_padding_mask: ``(N, T)`` or ``(T)``.
         memory_key_padding_mask: ``(N, S)`` or ``(S)``.
-        output: as `tgt`.
+        output: the shape of `tgt`.
 
     Example:
         >>> import oneflow as flow
@@ -275,7 +275,7 @@ class TransformerEncoder(Module):
 
     Shape:
         src: as of `TransformerEncoderLayer`, like the masks.
-        output: as `src`.
+        output: the shape of `src`.
 
     Example:
         >>> import oneflow as flow
@@ -323,7 +323,7 @@ class TransformerDecoder(Module):
 
     Shape:
         tgt, memory: as of `TransformerDecoderLayer`, like the masks.
-        output: as `tgt`.
+        output: the shape of `tgt`.
 
     Example:
         >>> import oneflow as flow
@@ -383,7 +383,7 @@ class Transformer(Module):
     Shape:
         src: ``(S, N, d_model)`` or ``(S, d_model)``; with `batch_first` ``(N, S, d_model)``.
         tgt: ``(T, N, d_model)`` or ``(T, d_model)``; with `batch_first` ``(N, T, d_model)``.
-        output: as `tgt`. For masks see `TransformerDecoderLayer`.
+        output: the shape of `tgt`. For masks see `TransformerDecoderLayer`.
 
     Example:
         >>> import oneflow as flow

@@ -8,7 +8,7 @@ import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.bits import bit_cast, shift_bits, shift_with_sign
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation_lowering
 from oneflow_onnx.oneflow2onnx.formulas import atan2
 from oneflow_onnx.oneflow2onnx.lowering import Unsupported
@@ -41,18 +41,18 @@ _BITS = {"and": ("And", "BitwiseAnd"), "or": ("Or", "BitwiseOr"), "xor": ("Xor",
 
 
 @equation_lowering("and", "or", "xor")
-def _bits(b: GraphBuilder, equation: Equation) -> Ref:
+def _bits(b: OnnxBuilder, equation: Equation) -> Ref:
     logical, bitwise = _BITS[equation.name]
     return b.op(logical if equation.dtype == BOOL else bitwise, *equation.operands)
 
 
 @equation_lowering("not")
-def _not(b: GraphBuilder, equation: Equation) -> Ref:
+def _not(b: OnnxBuilder, equation: Equation) -> Ref:
     return b.op("Not" if equation.dtype == BOOL else "BitwiseNot", *equation.operands)
 
 
 @equation_lowering("le", "ge")
-def _or_equal(b: GraphBuilder, equation: Equation) -> Ref:
+def _or_equal(b: OnnxBuilder, equation: Equation) -> Ref:
     name = {"le": "LessOrEqual", "ge": "GreaterOrEqual"}[equation.name]
     return b.op(name, *equation.operands, dtype=BOOL)
 
@@ -61,21 +61,21 @@ equation_lowering("is_finite")(on_operands(is_finite))
 
 
 @equation_lowering("cbrt")
-def _cbrt(b: GraphBuilder, equation: Equation) -> Ref:
+def _cbrt(b: OnnxBuilder, equation: Equation) -> Ref:
     (x,) = equation.operands
     root = b.op("Pow", b.op("Abs", x), b.constant(1 / 3, x.dtype))
     return b.op("Mul", b.op("Sign", x), root)
 
 
 @equation_lowering("sign")
-def _sign(b: GraphBuilder, equation: Equation) -> Ref:
+def _sign(b: OnnxBuilder, equation: Equation) -> Ref:
     (x,) = equation.operands
     sign = b.op("Sign", x)
     return o.where(b, b.op("IsNaN", x, dtype=BOOL), x, sign) if x.is_float else sign
 
 
 @equation_lowering("round")
-def _round(b: GraphBuilder, equation: Equation) -> Ref:
+def _round(b: OnnxBuilder, equation: Equation) -> Ref:
     (x,) = equation.operands
     if equation["rounding_method"].name == "TO_NEAREST_EVEN":
         return b.op("Round", x)
@@ -84,7 +84,7 @@ def _round(b: GraphBuilder, equation: Equation) -> Ref:
 
 
 @equation_lowering("rem")
-def _rem(b: GraphBuilder, equation: Equation) -> Ref:
+def _rem(b: OnnxBuilder, equation: Equation) -> Ref:
     x, y = equation.operands
     if x.is_float:
         return b.op("Mod", x, y, fmod=1)
@@ -95,13 +95,13 @@ def _rem(b: GraphBuilder, equation: Equation) -> Ref:
 
 
 @equation_lowering("exp2")
-def _exp2(b: GraphBuilder, equation: Equation) -> Ref:
+def _exp2(b: OnnxBuilder, equation: Equation) -> Ref:
     (x,) = equation.operands
     return b.op("Exp", b.op("Mul", x, b.constant(math.log(2), x.dtype)))
 
 
 @equation_lowering("expm1")
-def _expm1(b: GraphBuilder, equation: Equation) -> Ref:
+def _expm1(b: OnnxBuilder, equation: Equation) -> Ref:
     """``tanh(x / 2) (exp(x) + 1)``, which loses no digits near 0, or `x` where its half would."""
     (x,) = equation.operands
     half = b.op("Mul", x, b.constant(0.5, x.dtype))
@@ -111,7 +111,7 @@ def _expm1(b: GraphBuilder, equation: Equation) -> Ref:
 
 
 @equation_lowering("log1p")
-def _log1p(b: GraphBuilder, equation: Equation) -> Ref:
+def _log1p(b: OnnxBuilder, equation: Equation) -> Ref:
     """``log(u) * x / (u - 1)`` with ``u = 1 + x`` rounded (Goldberg, 1991, theorem 4)."""
     (x,) = equation.operands
     one = b.constant(1, x.dtype)
@@ -126,7 +126,7 @@ def _log1p(b: GraphBuilder, equation: Equation) -> Ref:
 
 
 @equation_lowering("integer_pow")
-def _integer_pow(b: GraphBuilder, equation: Equation) -> Ref:
+def _integer_pow(b: OnnxBuilder, equation: Equation) -> Ref:
     (x,) = equation.operands
     exponent = equation["y"]
     if not x.is_float or abs(exponent) > 8:
@@ -138,13 +138,13 @@ def _integer_pow(b: GraphBuilder, equation: Equation) -> Ref:
 
 
 @equation_lowering("clamp")
-def _clamp(b: GraphBuilder, equation: Equation) -> Ref:
+def _clamp(b: OnnxBuilder, equation: Equation) -> Ref:
     low, x, high = equation.operands
     return b.op("Min", b.op("Max", x, low), high)
 
 
 @equation_lowering("select_n")
-def _select(b: GraphBuilder, equation: Equation) -> Ref:
+def _select(b: OnnxBuilder, equation: Equation) -> Ref:
     which, *cases = equation.operands
     if which.dtype == BOOL:
         return o.where(b, which, cases[1], cases[0])
@@ -156,7 +156,7 @@ def _select(b: GraphBuilder, equation: Equation) -> Ref:
 
 
 @equation_lowering("convert_element_type", "reduce_precision")
-def _convert(b: GraphBuilder, equation: Equation) -> Ref:
+def _convert(b: OnnxBuilder, equation: Equation) -> Ref:
     (x,) = equation.operands
     if equation.name == "reduce_precision" and equation["mantissa_bits"] < np.finfo(x.dtype).nmant:
         raise Unsupported("its step rounds to fewer bits than a type has")
@@ -164,12 +164,12 @@ def _convert(b: GraphBuilder, equation: Equation) -> Ref:
 
 
 @equation_lowering("bitcast_convert_type")
-def _bitcast(b: GraphBuilder, equation: Equation) -> Ref:
+def _bitcast(b: OnnxBuilder, equation: Equation) -> Ref:
     return bit_cast(b, equation.operands[0], equation.dtype)
 
 
 @equation_lowering("shift_left", "shift_right_logical", "shift_right_arithmetic")
-def _shift(b: GraphBuilder, equation: Equation) -> Ref:
+def _shift(b: OnnxBuilder, equation: Equation) -> Ref:
     x, count = equation.operands
     if equation.name == "shift_left":
         return shift_bits(b, x, count, "LEFT")

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import INT64, OnnxBuilder
 from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation_lowering
 from oneflow_onnx.oneflow2onnx.formulas import (
     Formula,
@@ -32,7 +32,7 @@ def _swap_rows(x: Formula, row: Formula, one: Formula, other: Formula) -> Formul
 
 
 @equation_lowering("lu")
-def _lu(b: GraphBuilder, equation: Equation) -> list[Ref]:
+def _lu(b: OnnxBuilder, equation: Equation) -> list[Ref]:
     """Both triangles in one matrix, the pivots, and the order of the rows.
 
     Gaussian elimination with partial pivoting: Golub and Van Loan, Matrix Computations, 3.4.
@@ -64,7 +64,7 @@ def _lu(b: GraphBuilder, equation: Equation) -> list[Ref]:
 
 
 @equation_lowering("lu_pivots_to_permutation")
-def _permutation(b: GraphBuilder, equation: Equation) -> Ref:
+def _permutation(b: OnnxBuilder, equation: Equation) -> Ref:
     """The order of rows after exchanging each with its pivot, one after the other."""
     (pivots,) = equation.operands
     *batch, rows = equation.shape
@@ -79,7 +79,7 @@ def _permutation(b: GraphBuilder, equation: Equation) -> Ref:
 
 
 @equation_lowering("triangular_solve")
-def _triangular_solve(b: GraphBuilder, equation: Equation) -> Ref:
+def _triangular_solve(b: OnnxBuilder, equation: Equation) -> Ref:
     """Substitution: each row of the solution from those that are known."""
     a, y = (Formula(b, operand) for operand in equation.operands)
     # From the right: the transposed equation.
@@ -105,7 +105,7 @@ def _triangular_solve(b: GraphBuilder, equation: Equation) -> Ref:
 
 
 @equation_lowering("cholesky")
-def _cholesky(b: GraphBuilder, equation: Equation) -> Ref:
+def _cholesky(b: OnnxBuilder, equation: Equation) -> Ref:
     """Column by column; NaN for a matrix that is not positive definite."""
     a = Formula(b, equation.operands[0])
     row, column = row_numbers(b, a.shape[-1]), positions(b, a.shape[-1])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import INT64, OnnxBuilder
 from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation_lowering
 from oneflow_onnx.oneflow2onnx.lowering import Unsupported
 from oneflow_onnx.oneflow2onnx.reference import Ref
@@ -29,7 +29,7 @@ _COMBINE = {
 
 
 @equation_lowering("gather")
-def _gather(b: GraphBuilder, equation: Equation) -> Ref:
+def _gather(b: OnnxBuilder, equation: Equation) -> Ref:
     x, starts = equation.operands
     numbers, sizes = equation["dimension_numbers"], equation["slice_sizes"]
     starts = _in_bounds(b, equation, x, b.cast(starts, INT64))
@@ -67,7 +67,7 @@ def _is_aligned(equation: Equation, x: Ref, starts: Ref) -> bool:
     return aligned and list(numbers.collapsed_slice_dims) == dims and free == 1
 
 
-def _gather_aligned(b: GraphBuilder, equation: Equation, x: Ref, starts: Ref) -> Ref:
+def _gather_aligned(b: OnnxBuilder, equation: Equation, x: Ref, starts: Ref) -> Ref:
     """Elements along one dimension, all others being aligned."""
     numbers = equation["dimension_numbers"]
     (dim,) = numbers.start_index_map
@@ -81,7 +81,7 @@ def _gather_aligned(b: GraphBuilder, equation: Equation, x: Ref, starts: Ref) ->
     return o.transpose(b, taken, np.argsort(order).tolist())
 
 
-def _gather_blocks(b: GraphBuilder, equation: Equation, x: Ref, starts: Ref) -> Ref:
+def _gather_blocks(b: OnnxBuilder, equation: Equation, x: Ref, starts: Ref) -> Ref:
     """Blocks of any sizes: elements of the flattened tensor, at positions that are computed."""
     numbers, sizes = equation["dimension_numbers"], equation["slice_sizes"]
     batch, batching = starts.shape[:-1], list(numbers.operand_batching_dims)
@@ -107,13 +107,13 @@ def _gather_blocks(b: GraphBuilder, equation: Equation, x: Ref, starts: Ref) -> 
     return o.transpose(b, taken, _order(numbers.offset_dims, len(batch), len(windows)))
 
 
-def _along(b: GraphBuilder, shape: Shape, dim: int) -> Ref:
+def _along(b: OnnxBuilder, shape: Shape, dim: int) -> Ref:
     """The numbers from 0 along one dimension of a shape, the others being 1."""
     view_shape = [size if d == dim else 1 for d, size in enumerate(shape)]
     return o.reshape(b, o.positions(b, shape[dim]), view_shape)
 
 
-def _in_bounds(b: GraphBuilder, equation: Equation, x: Ref, starts: Ref) -> Ref:
+def _in_bounds(b: OnnxBuilder, equation: Equation, x: Ref, starts: Ref) -> Ref:
     """Positions as JAX reads them: out of range they are moved to the last one."""
     if "clip" not in str(equation["mode"]).lower():
         return starts
@@ -125,7 +125,7 @@ def _in_bounds(b: GraphBuilder, equation: Equation, x: Ref, starts: Ref) -> Ref:
 
 
 @equation_lowering(*_COMBINE)
-def _scatter(b: GraphBuilder, equation: Equation) -> Ref:
+def _scatter(b: OnnxBuilder, equation: Equation) -> Ref:
     x, starts, updates = equation.operands
     numbers = equation["dimension_numbers"]
     dims = tuple(numbers.scatter_dims_to_operand_dims)
@@ -154,7 +154,7 @@ def _scatter(b: GraphBuilder, equation: Equation) -> Ref:
     return o.transpose(b, result, np.argsort(order).tolist())
 
 
-def _pad_row(b: GraphBuilder, starts: Ref, moved: Ref, count: int) -> tuple[Ref, Ref]:
+def _pad_row(b: OnnxBuilder, starts: Ref, moved: Ref, count: int) -> tuple[Ref, Ref]:
     """Positions with those out of range at the end, and the tensor with one more row there."""
     sizes = b.sizes(moved.shape[:count])
     below = b.op("Less", starts, b.constant(0, INT64), dtype=BOOL)

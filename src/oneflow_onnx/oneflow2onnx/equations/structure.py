@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import INT64, OnnxBuilder
 from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation_lowering
 from oneflow_onnx.oneflow2onnx.loops import scan
 from oneflow_onnx.oneflow2onnx.lowering import Unsupported
@@ -25,17 +25,17 @@ _REDUCTIONS = {
 
 
 @equation_lowering("reshape", "squeeze", "expand_dims")
-def _reshape(b: GraphBuilder, equation: Equation) -> Ref:
+def _reshape(b: OnnxBuilder, equation: Equation) -> Ref:
     return o.reshape(b, equation.operands[0], equation.shape)
 
 
 @equation_lowering("transpose")
-def _transpose(b: GraphBuilder, equation: Equation) -> Ref:
+def _transpose(b: OnnxBuilder, equation: Equation) -> Ref:
     return o.transpose(b, equation.operands[0], equation["permutation"])
 
 
 @equation_lowering("broadcast_in_dim")
-def _broadcast(b: GraphBuilder, equation: Equation) -> Ref:
+def _broadcast(b: OnnxBuilder, equation: Equation) -> Ref:
     x, shape = equation.operands[0], equation.shape
     view_shape: list[Dim] = [1] * len(shape)
     for dim, place in enumerate(equation["broadcast_dimensions"]):
@@ -44,42 +44,42 @@ def _broadcast(b: GraphBuilder, equation: Equation) -> Ref:
 
 
 @equation_lowering("concatenate")
-def _concatenate(b: GraphBuilder, equation: Equation) -> Ref:
+def _concatenate(b: OnnxBuilder, equation: Equation) -> Ref:
     return o.concat(b, equation.operands, equation["dimension"])
 
 
 @equation_lowering("stack")
-def _stack(b: GraphBuilder, equation: Equation) -> Ref:
+def _stack(b: OnnxBuilder, equation: Equation) -> Ref:
     parts = [o.unsqueeze(b, operand, [equation["axis"]]) for operand in equation.operands]
     return o.concat(b, parts, equation["axis"])
 
 
 @equation_lowering("unstack")
-def _unstack(b: GraphBuilder, equation: Equation) -> Sequence[Ref]:
+def _unstack(b: OnnxBuilder, equation: Equation) -> Sequence[Ref]:
     dim = equation["axis"]
     places = [b.constant(np.int64(place)) for place in range(len(equation.shapes))]
     return [o.gather(b, equation.operands[0], place, dim) for place in places]
 
 
 @equation_lowering("split")
-def _split(b: GraphBuilder, equation: Equation) -> Sequence[Ref]:
+def _split(b: OnnxBuilder, equation: Equation) -> Sequence[Ref]:
     return o.split(b, equation.operands[0], equation["sizes"], equation["axis"])
 
 
 @equation_lowering("rev")
-def _rev(b: GraphBuilder, equation: Equation) -> Ref:
+def _rev(b: OnnxBuilder, equation: Equation) -> Ref:
     return flipped(b, equation.operands[0], tuple(equation["dimensions"]))
 
 
 @equation_lowering("pad")
-def _pad(b: GraphBuilder, equation: Equation) -> Ref:
+def _pad(b: OnnxBuilder, equation: Equation) -> Ref:
     x, value = equation.operands
     low, high, interior = zip(*equation["padding_config"], strict=True)
     return o.pad(b, pad_interior(b, x, value, interior), value, low, high)
 
 
 @equation_lowering("slice")
-def _slice(b: GraphBuilder, equation: Equation) -> Ref:
+def _slice(b: OnnxBuilder, equation: Equation) -> Ref:
     (x,) = equation.operands
     all_steps = equation["strides"] or (1,) * x.rank
     dims = [d for d in range(x.rank) if x.shape[d] != equation.shape[d]]
@@ -88,20 +88,20 @@ def _slice(b: GraphBuilder, equation: Equation) -> Ref:
 
 
 @equation_lowering("dynamic_slice")
-def _dynamic_slice(b: GraphBuilder, equation: Equation) -> Ref:
+def _dynamic_slice(b: OnnxBuilder, equation: Equation) -> Ref:
     x, *starts = equation.operands
     dims = [d for d in range(x.rank) if x.shape[d] != equation.shape[d]]
     return o.slice_(b, x, dims, [starts[d] for d in dims], [equation.shape[d] for d in dims])
 
 
 @equation_lowering("dynamic_update_slice")
-def _dynamic_update_slice(b: GraphBuilder, equation: Equation) -> Ref:
+def _dynamic_update_slice(b: OnnxBuilder, equation: Equation) -> Ref:
     x, values, *starts = equation.operands
     return written(b, x, values, range(x.rank), starts, [1] * x.rank)
 
 
 @equation_lowering("iota")
-def _iota(b: GraphBuilder, equation: Equation) -> Ref:
+def _iota(b: OnnxBuilder, equation: Equation) -> Ref:
     dim, shape = equation["dimension"], equation.shape
     along = b.cast(o.positions(b, shape[dim]), equation.dtype)
     view_shape = [size if d == dim else 1 for d, size in enumerate(shape)]
@@ -109,25 +109,25 @@ def _iota(b: GraphBuilder, equation: Equation) -> Ref:
 
 
 @equation_lowering("reduce_sum", "reduce_max", "reduce_min", "reduce_prod")
-def _reduce(b: GraphBuilder, equation: Equation) -> Ref:
+def _reduce(b: OnnxBuilder, equation: Equation) -> Ref:
     return o.reduce(
         b, _REDUCTIONS[equation.name], equation.operands[0], equation["axes"], keepdim=False
     )
 
 
 @equation_lowering("reduce_and")
-def _reduce_and(b: GraphBuilder, equation: Equation) -> Ref:
+def _reduce_and(b: OnnxBuilder, equation: Equation) -> Ref:
     number = b.cast(equation.operands[0], np.int32)
     return b.cast(o.reduce(b, "ReduceMin", number, equation["axes"], keepdim=False), BOOL)
 
 
 @equation_lowering("reduce_or")
-def _reduce_or(b: GraphBuilder, equation: Equation) -> Ref:
+def _reduce_or(b: OnnxBuilder, equation: Equation) -> Ref:
     return o.any_nonzero(b, equation.operands[0], equation["axes"], keepdim=False)
 
 
 @equation_lowering("argmax", "argmin")
-def _arg(b: GraphBuilder, equation: Equation) -> Ref:
+def _arg(b: OnnxBuilder, equation: Equation) -> Ref:
     name = "ArgMax" if equation.name == "argmax" else "ArgMin"
     (dim,) = equation["axes"]
     place = b.op(
@@ -137,7 +137,7 @@ def _arg(b: GraphBuilder, equation: Equation) -> Ref:
 
 
 @equation_lowering("cumsum")
-def _cumsum(b: GraphBuilder, equation: Equation) -> Ref:
+def _cumsum(b: OnnxBuilder, equation: Equation) -> Ref:
     (x,) = equation.operands
     dim = b.constant(np.int64(equation["axis"]))
     return b.op("CumSum", x, dim, shape=x.shape, reverse=int(equation["reverse"]))
@@ -147,7 +147,7 @@ _CUMULATIVE = {"cumprod": "Mul", "cummax": "Max", "cummin": "Min"}
 
 
 @equation_lowering("cumprod", "cummax", "cummin")
-def _cumulative(b: GraphBuilder, equation: Equation) -> Ref:
+def _cumulative(b: OnnxBuilder, equation: Equation) -> Ref:
     """Each element with the one 1, 2, 4, ... before it (Hillis and Steele, 1986)."""
     (x,), dim = equation.operands, equation["axis"]
     size, operator = x.shape[dim], _CUMULATIVE[equation.name]
@@ -163,7 +163,7 @@ def _cumulative(b: GraphBuilder, equation: Equation) -> Ref:
     return flipped(b, x, (dim,)) if equation["reverse"] else x
 
 
-def _by_rows(b: GraphBuilder, x: Ref, dim: int, operator: str, reverse: bool) -> Ref:
+def _by_rows(b: OnnxBuilder, x: Ref, dim: int, operator: str, reverse: bool) -> Ref:
     """Each element with all before it, a row at a time."""
     rows = o.move_first(b, x, dim)
     start = o.filled(b, rows.shape[1:], _identity_value(operator, x), x.dtype)
@@ -184,7 +184,7 @@ def _identity_value(operator: str, x: Ref) -> float:
 
 
 @equation_lowering("cumlogsumexp")
-def _cumlogsumexp(b: GraphBuilder, equation: Equation) -> Ref:
+def _cumlogsumexp(b: OnnxBuilder, equation: Equation) -> Ref:
     (x,), dim = equation.operands, equation["axis"]
     if equation["reverse"]:
         raise Unsupported("a reverse cumulative logarithm of sums")
@@ -196,7 +196,7 @@ def _cumlogsumexp(b: GraphBuilder, equation: Equation) -> Ref:
 
 
 @equation_lowering("dot_general")
-def _dot_general(b: GraphBuilder, equation: Equation) -> Ref:
+def _dot_general(b: OnnxBuilder, equation: Equation) -> Ref:
     """A product of matrices, batched: ``[batch, rows, summed] @ [batch, summed, columns]``."""
     x, y = (b.cast(operand, equation.dtype) for operand in equation.operands)
     (x_sum, y_sum), (x_batch, y_batch) = equation["dimension_numbers"]
@@ -213,7 +213,7 @@ def _dot_general(b: GraphBuilder, equation: Equation) -> Ref:
 
 
 @equation_lowering("top_k")
-def _top_k(b: GraphBuilder, equation: Equation) -> Sequence[Ref]:
+def _top_k(b: OnnxBuilder, equation: Equation) -> Sequence[Ref]:
     (x,) = equation.operands
     outputs = [(equation.shapes[0], x.dtype), (equation.shapes[1], INT64)]
     values, places = b.multiple("TopK", [x, b.sizes(equation.shape[-1:])], outputs, axis=x.rank - 1)
@@ -221,7 +221,7 @@ def _top_k(b: GraphBuilder, equation: Equation) -> Sequence[Ref]:
 
 
 @equation_lowering("sort")
-def _sort(b: GraphBuilder, equation: Equation) -> Sequence[Ref]:
+def _sort(b: OnnxBuilder, equation: Equation) -> Sequence[Ref]:
     keys, *others = equation.operands
     dim = equation["dimension"]
     if equation["num_keys"] != 1:
@@ -235,7 +235,7 @@ def _sort(b: GraphBuilder, equation: Equation) -> Sequence[Ref]:
 
 
 @equation_lowering("platform_index")
-def _platform_index(b: GraphBuilder, equation: Equation) -> Ref:
+def _platform_index(b: OnnxBuilder, equation: Equation) -> Ref:
     """The number of the implementation that is for every platform, or else for CPUs."""
     for number, platforms in enumerate(equation["platforms"]):
         if platforms is None or "cpu" in platforms:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.base.function_table import FunctionTable
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.sizes import Shape
 
@@ -48,7 +48,7 @@ class Equation:
         return self.params[name]
 
 
-EquationLowering = Callable[[GraphBuilder, Equation], "Ref | Sequence[Ref]"]
+EquationLowering = Callable[[OnnxBuilder, Equation], "Ref | Sequence[Ref]"]
 
 EQUATIONS: FunctionTable[EquationLowering] = FunctionTable("a lowering of JAX's primitive")
 equation_lowering = EQUATIONS.register

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.error_functions import erf
 from oneflow_onnx.oneflow2onnx.lowering import Call, lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
@@ -16,7 +16,7 @@ BOOL = np.dtype(bool)
 
 
 @lowering("gelu")
-def _gelu(b: GraphBuilder, call: Call) -> Ref:
+def _gelu(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     # ONNX Runtime takes `Gelu` of double precision apart into an `Erf` that it does not have.
     if b.opset >= 20 and x.dtype != np.float64:
@@ -27,7 +27,7 @@ def _gelu(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("gelu_tanh")
-def _gelu_tanh(b: GraphBuilder, call: Call) -> Ref:
+def _gelu_tanh(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     if b.opset >= 20:
         return b.op("Gelu", x, approximate="tanh")
@@ -38,19 +38,19 @@ def _gelu_tanh(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("quick_gelu")
-def _quick_gelu(b: GraphBuilder, call: Call) -> Ref:
+def _quick_gelu(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     return b.op("Mul", x, b.op("Sigmoid", b.op("Mul", x, b.constant(1.702, x.dtype))))
 
 
 @lowering("silu")
-def _silu(b: GraphBuilder, call: Call) -> Ref:
+def _silu(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     return b.op("Swish", x) if b.opset >= 24 else b.op("Mul", x, b.op("Sigmoid", x))
 
 
 @lowering("softplus")
-def _softplus(b: GraphBuilder, call: Call) -> Ref:
+def _softplus(b: OnnxBuilder, call: Call) -> Ref:
     """``log(1 + exp(beta x)) / beta``, and x itself above the threshold."""
     x, beta, threshold = (b.cast(operand, call.result.dtype) for operand in call.operands)
     is_plain = beta.constant is not None and float(beta.constant) == 1
@@ -61,19 +61,19 @@ def _softplus(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("mish")
-def _mish(b: GraphBuilder, call: Call) -> Ref:
+def _mish(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     return b.op("Mul", x, b.op("Tanh", b.op("Softplus", x)))
 
 
 @lowering("log_sigmoid")
-def _log_sigmoid(b: GraphBuilder, call: Call) -> Ref:
+def _log_sigmoid(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     return b.op("Neg", b.op("Softplus", b.op("Neg", x)))
 
 
 @lowering("elu")
-def _elu(b: GraphBuilder, call: Call) -> Ref:
+def _elu(b: OnnxBuilder, call: Call) -> Ref:
     """``scale * (x, or alpha * (exp(input_scale * x) - 1) below 0)``."""
     x, alpha, scale, input_scale = call.operands
     a, s, i = (_number(ref) for ref in (alpha, scale, input_scale))
@@ -97,38 +97,38 @@ def _number(x: Ref) -> float:
 
 
 @lowering("leaky_relu")
-def _leaky_relu(b: GraphBuilder, call: Call) -> Ref:
+def _leaky_relu(b: OnnxBuilder, call: Call) -> Ref:
     x, slope = call.operands
     return b.op("LeakyRelu", x, alpha=_number(slope))
 
 
 @lowering("prelu")
-def _prelu(b: GraphBuilder, call: Call) -> Ref:
+def _prelu(b: OnnxBuilder, call: Call) -> Ref:
     x, weight = call.operands
     return b.op("PRelu", x, weight, shape=x.shape)
 
 
 @lowering("square_relu")
-def _square_relu(b: GraphBuilder, call: Call) -> Ref:
+def _square_relu(b: OnnxBuilder, call: Call) -> Ref:
     positive = b.op("Relu", call.operands[0])
     return b.op("Mul", positive, positive)
 
 
 @lowering("threshold")
-def _threshold(b: GraphBuilder, call: Call) -> Ref:
+def _threshold(b: OnnxBuilder, call: Call) -> Ref:
     x, limit, value = (b.cast(operand, call.result.dtype) for operand in call.operands)
     return o.where(b, b.op("Greater", x, limit, dtype=BOOL), x, value)
 
 
 @lowering("hardshrink")
-def _hardshrink(b: GraphBuilder, call: Call) -> Ref:
+def _hardshrink(b: OnnxBuilder, call: Call) -> Ref:
     x, limit = (b.cast(operand, call.result.dtype) for operand in call.operands)
     outside = b.op("Greater", b.op("Abs", x), limit, dtype=BOOL)
     return o.where(b, outside, x, b.constant(0, x.dtype))
 
 
 @lowering("softshrink")
-def _softshrink(b: GraphBuilder, call: Call) -> Ref:
+def _softshrink(b: OnnxBuilder, call: Call) -> Ref:
     x, limit = call.operands
     if limit.constant is not None:
         return b.op("Shrink", x, lambd=float(limit.constant), bias=float(limit.constant))
@@ -136,18 +136,18 @@ def _softshrink(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("tanhshrink")
-def _tanhshrink(b: GraphBuilder, call: Call) -> Ref:
+def _tanhshrink(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     return b.op("Sub", x, b.op("Tanh", x))
 
 
 @lowering("hardsigmoid")
-def _hardsigmoid(b: GraphBuilder, call: Call) -> Ref:
+def _hardsigmoid(b: OnnxBuilder, call: Call) -> Ref:
     return b.op("HardSigmoid", call.operands[0], alpha=1 / 6, beta=0.5)
 
 
 @lowering("hardswish")
-def _hardswish(b: GraphBuilder, call: Call) -> Ref:
+def _hardswish(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     if b.opset >= 14:
         return b.op("HardSwish", x)
@@ -155,7 +155,7 @@ def _hardswish(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("softmax", "log_softmax")
-def _softmax(b: GraphBuilder, call: Call) -> Ref:
+def _softmax(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     name = "Softmax" if call.primitive == "softmax" else "LogSoftmax"
     dim = call["dim"]

@@ -5,23 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, Lowering, lowering
 from oneflow_onnx.oneflow2onnx.plain_functions import BOOL, is_finite
 from oneflow_onnx.oneflow2onnx.reference import Ref
 
 
 @lowering("le")
-def _le(b: GraphBuilder, call: Call) -> Ref:
+def _le(b: OnnxBuilder, call: Call) -> Ref:
     return _or_equal(b, "Less", *call.operands)
 
 
 @lowering("ge")
-def _ge(b: GraphBuilder, call: Call) -> Ref:
+def _ge(b: OnnxBuilder, call: Call) -> Ref:
     return _or_equal(b, "Greater", *call.operands)
 
 
-def _or_equal(b: GraphBuilder, name: str, x: Ref, y: Ref) -> Ref:
+def _or_equal(b: OnnxBuilder, name: str, x: Ref, y: Ref) -> Ref:
     if b.opset >= 12:
         return b.op(f"{name}OrEqual", x, y, dtype=BOOL)
     if not x.is_float:
@@ -32,7 +32,7 @@ def _or_equal(b: GraphBuilder, name: str, x: Ref, y: Ref) -> Ref:
 
 
 def _logic(name: str) -> Lowering:
-    def lower(b: GraphBuilder, call: Call) -> Ref:
+    def lower(b: OnnxBuilder, call: Call) -> Ref:
         return b.op(name, *[o.as_bool(b, operand) for operand in call.operands])
 
     return lower
@@ -43,7 +43,7 @@ for _operator in ("And", "Or", "Xor", "Not"):
 
 
 def _bitwise(logical: str) -> Lowering:
-    def lower(b: GraphBuilder, call: Call) -> Ref:
+    def lower(b: OnnxBuilder, call: Call) -> Ref:
         is_logical = call.operands[0].dtype == BOOL
         return b.op(logical if is_logical else f"Bitwise{logical}", *call.operands)
 
@@ -55,26 +55,26 @@ for _operator in ("And", "Or", "Xor", "Not"):
 
 
 @lowering("where")
-def _where(b: GraphBuilder, call: Call) -> Ref:
+def _where(b: OnnxBuilder, call: Call) -> Ref:
     condition, x, y = call.operands
     dtype = call.result.dtype
     return o.where(b, condition, b.cast(x, dtype), b.cast(y, dtype))
 
 
 @lowering("keep_if")
-def _keep_if(b: GraphBuilder, call: Call) -> Ref:
+def _keep_if(b: OnnxBuilder, call: Call) -> Ref:
     x, condition = call.operands
     return o.where(b, condition, x, b.constant(0, x.dtype))
 
 
 @lowering("drop_if")
-def _drop_if(b: GraphBuilder, call: Call) -> Ref:
+def _drop_if(b: OnnxBuilder, call: Call) -> Ref:
     x, condition = call.operands
     return o.where(b, condition, b.constant(0, x.dtype), x)
 
 
 @lowering("isnan")
-def _isnan(b: GraphBuilder, call: Call) -> Ref:
+def _isnan(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     if not x.is_float:
         return o.filled(b, x.shape, False, BOOL)
@@ -82,7 +82,7 @@ def _isnan(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("isinf")
-def _isinf(b: GraphBuilder, call: Call) -> Ref:
+def _isinf(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     if not x.is_float:
         return o.filled(b, x.shape, False, BOOL)
@@ -90,18 +90,18 @@ def _isinf(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("isposinf", "isneginf")
-def _isinf_of_sign(b: GraphBuilder, call: Call) -> Ref:
+def _isinf_of_sign(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     infinity = np.inf if call.primitive == "isposinf" else -np.inf
     return b.op("Equal", x, b.constant(infinity, x.dtype), dtype=BOOL)
 
 
 @lowering("signbit")
-def _signbit(b: GraphBuilder, call: Call) -> Ref:
+def _signbit(b: OnnxBuilder, call: Call) -> Ref:
     return is_negative(b, call.operands[0])
 
 
-def is_negative(b: GraphBuilder, x: Ref) -> Ref:
+def is_negative(b: OnnxBuilder, x: Ref) -> Ref:
     """True where numbers have a minus sign; the sign of 0 shows in its reciprocal."""
     zero = b.constant(0, x.dtype)
     below = b.op("Less", x, zero, dtype=BOOL)
@@ -111,14 +111,14 @@ def is_negative(b: GraphBuilder, x: Ref) -> Ref:
 
 
 @lowering("copysign")
-def _copysign(b: GraphBuilder, call: Call) -> Ref:
+def _copysign(b: OnnxBuilder, call: Call) -> Ref:
     x, y = call.operands
     size = b.op("Abs", x)
     return o.where(b, is_negative(b, y), b.op("Neg", size), size)
 
 
 @lowering("isfinite")
-def _isfinite(b: GraphBuilder, call: Call) -> Ref:
+def _isfinite(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     if not x.is_float:
         return o.filled(b, x.shape, True, BOOL)

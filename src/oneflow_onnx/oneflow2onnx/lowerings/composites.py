@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
 
@@ -13,13 +13,13 @@ _INT8 = np.dtype(np.int8)
 
 
 @lowering("mul")
-def _mul(b: GraphBuilder, call: Call) -> Ref:
+def _mul(b: OnnxBuilder, call: Call) -> Ref:
     composite = _rms_norm(b, call) if b.opset >= 23 else None
     composite = composite or _fake_quantization(b, call)
     return composite or o.single_rounding(b, "Mul", *call.operands, dtype=call.result.dtype)
 
 
-def _rms_norm(b: GraphBuilder, call: Call) -> Ref | None:
+def _rms_norm(b: OnnxBuilder, call: Call) -> Ref | None:
     """``x / sqrt(mean(x^2) + eps) * weight`` as one operator; None where it is not that."""
     inner, weight = call.operands
     scaled = call.producer_of(inner, "mul")
@@ -38,7 +38,7 @@ def _rms_norm(b: GraphBuilder, call: Call) -> Ref | None:
     return b.op("RMSNormalization", x, weight, shape=x.shape, axis=last[0], epsilon=float(eps))
 
 
-def _fake_quantization(b: GraphBuilder, call: Call) -> Ref | None:
+def _fake_quantization(b: OnnxBuilder, call: Call) -> Ref | None:
     """``clamp(round(x / scale), -largest, largest) * scale``, by way of int8; None for all else."""
     number, scale = call.operands
     limited = call.producer_of(number, "clamp")

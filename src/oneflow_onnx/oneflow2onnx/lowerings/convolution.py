@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported, lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.sizes import combine, require_static
 
 
 @lowering("conv", "conv_input_adjoint")
-def _conv(b: GraphBuilder, call: Call) -> Ref:
+def _conv(b: OnnxBuilder, call: Call) -> Ref:
     return _written(b, call, *call.operands[2:])
 
 
-def bias_added(b: GraphBuilder, call: Call) -> Ref | None:
+def bias_added(b: OnnxBuilder, call: Call) -> Ref | None:
     """The convolution with a bias that an addition is; None if it is another one."""
     for x, other in (call.operands, reversed(call.operands)):
         for kind in ("conv", "conv_input_adjoint"):
@@ -38,7 +38,7 @@ def channel_vector(call: Call, x: Ref, rank: int) -> Ref | None:
     return reshaped.operands[0] if all(dim == 1 for dim in others) else None
 
 
-def _written(b: GraphBuilder, call: Call, bias: Ref | None = None) -> Ref:
+def _written(b: OnnxBuilder, call: Call, bias: Ref | None = None) -> Ref:
     x, weight = call.operands[:2]
     if call["dims"] != tuple(range(2, x.rank)):
         raise Unsupported("convolutions of channels-last tensors")
@@ -59,7 +59,7 @@ def _written(b: GraphBuilder, call: Call, bias: Ref | None = None) -> Ref:
     return b.op("ConvTranspose", x, weight, bias, shape=shape, pads=pads, **window)
 
 
-def _padded(b: GraphBuilder, x: Ref, padding: Sequence[tuple[int, int]]) -> tuple[Ref, list[int]]:
+def _padded(b: OnnxBuilder, x: Ref, padding: Sequence[tuple[int, int]]) -> tuple[Ref, list[int]]:
     """The input, cropped where padding is negative, and the padding that is left."""
     crop = [(min(low, 0), min(high, 0)) for low, high in padding]
     if any(low or high for low, high in crop):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import INT64, OnnxBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported, lowering
 from oneflow_onnx.oneflow2onnx.lowerings.ordering import ordered
 from oneflow_onnx.oneflow2onnx.reference import Ref
@@ -15,7 +15,7 @@ BOOL = np.dtype(bool)
 
 
 @lowering("nms_mask")
-def _nms_mask(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
+def _nms_mask(b: OnnxBuilder, call: Call) -> tuple[Ref, Ref]:
     """The order of the boxes; those that `NonMaxSuppression` selects are true in a mask."""
     boxes, scores, threshold, most = call.operands
     if threshold.number is None or most.number is None:
@@ -41,7 +41,7 @@ def _nms_mask(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
 
 
 @lowering("roi_align")
-def _roi_align(b: GraphBuilder, call: Call) -> Ref:
+def _roi_align(b: OnnxBuilder, call: Call) -> Ref:
     x, rois, scale = call.operands
     if scale.number is None:
         raise Unsupported("a scale that is no constant")

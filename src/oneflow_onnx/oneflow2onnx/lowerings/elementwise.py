@@ -8,7 +8,7 @@ import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
 from oneflow_onnx.oneflow2onnx.bits import shift_bits, shift_with_sign
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, lowering
 from oneflow_onnx.oneflow2onnx.lowerings.convolution import bias_added
 from oneflow_onnx.oneflow2onnx.lowerings.pooling import average_of_quotient
@@ -32,13 +32,13 @@ for _primitive, _operator in _OPERATORS.items():
 
 
 @lowering("add")
-def _add(b: GraphBuilder, call: Call) -> Ref:
+def _add(b: OnnxBuilder, call: Call) -> Ref:
     fused = rotary_embedding(b, call) or bias_added(b, call)
     return b.op("Add", *call.operands) if fused is None else fused
 
 
 @lowering("div")
-def _div(b: GraphBuilder, call: Call) -> Ref:
+def _div(b: OnnxBuilder, call: Call) -> Ref:
     pooled = average_of_quotient(b, call)
     if pooled is not None:
         return pooled
@@ -46,53 +46,53 @@ def _div(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("cast")
-def _cast(b: GraphBuilder, call: Call) -> Ref:
+def _cast(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     return b.cast(x, call.result.dtype)
 
 
 @lowering("clone", "materialize", "optimization_barrier", "boxing", "transfer", "conj", "real_part")
-def _identity(b: GraphBuilder, call: Call) -> Ref:
+def _identity(b: OnnxBuilder, call: Call) -> Ref:
     return call.operands[0]
 
 
 @lowering("barrier")
-def _barrier(b: GraphBuilder, call: Call) -> tuple[Ref, ...]:
+def _barrier(b: OnnxBuilder, call: Call) -> tuple[Ref, ...]:
     return tuple(call.operands[: len(call.results)])
 
 
 @lowering("overwrite")
-def _overwrite(b: GraphBuilder, call: Call) -> Ref:
+def _overwrite(b: OnnxBuilder, call: Call) -> Ref:
     return call.operands[1]
 
 
 @lowering("add_scaled")
-def _add_scaled(b: GraphBuilder, call: Call) -> Ref:
+def _add_scaled(b: OnnxBuilder, call: Call) -> Ref:
     x, y, factor = call.operands
     return b.op("Add", x, y if factor.is_filled_with(1) else b.op("Mul", y, factor))
 
 
 @lowering("add_product")
-def _add_product(b: GraphBuilder, call: Call) -> Ref:
+def _add_product(b: OnnxBuilder, call: Call) -> Ref:
     x, y, z, factor = call.operands
     product = b.op("Mul", y, z)
     return b.op("Add", x, product if factor.is_filled_with(1) else b.op("Mul", product, factor))
 
 
 @lowering("add_quotient")
-def _add_quotient(b: GraphBuilder, call: Call) -> Ref:
+def _add_quotient(b: OnnxBuilder, call: Call) -> Ref:
     x, y, z, factor = call.operands
     return b.op("Add", x, b.op("Div", y if factor.is_filled_with(1) else b.op("Mul", y, factor), z))
 
 
 @lowering("cube")
-def _cube(b: GraphBuilder, call: Call) -> Ref:
+def _cube(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     return b.op("Mul", b.op("Mul", x, x), x)
 
 
 @lowering("pow")
-def _pow(b: GraphBuilder, call: Call) -> Ref:
+def _pow(b: OnnxBuilder, call: Call) -> Ref:
     x, y = (b.cast(operand, call.result.dtype) for operand in call.operands)
     power = b.op("Pow", x, y)
     if x.is_float or (y.number is not None and y.number >= 0):
@@ -107,7 +107,7 @@ def _pow(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("sign")
-def _sign(b: GraphBuilder, call: Call) -> Ref:
+def _sign(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     sign = b.op("Sign", x)
     if not x.is_float:
@@ -117,7 +117,7 @@ def _sign(b: GraphBuilder, call: Call) -> Ref:
     return o.where(b, b.op("IsNaN", x, dtype=np.dtype(bool)), zero, sign)
 
 
-def truncated(b: GraphBuilder, x: Ref) -> Ref:
+def truncated(b: OnnxBuilder, x: Ref) -> Ref:
     """`x` rounded towards 0."""
     return b.op("Mul", b.op("Sign", x), b.op("Floor", b.op("Abs", x)))
 
@@ -126,7 +126,7 @@ lowering("trunc")(on_operands(truncated))
 
 
 @lowering("frac")
-def _frac(b: GraphBuilder, call: Call) -> Ref:
+def _frac(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     return b.op("Sub", x, truncated(b, x))
 
@@ -138,7 +138,7 @@ lowering("integer_remainder")(on_operands(one_operator("Mod")))
 
 
 @lowering("remainder")
-def _remainder(b: GraphBuilder, call: Call) -> Ref:
+def _remainder(b: OnnxBuilder, call: Call) -> Ref:
     """``x - floor(x / y) * y``, by way of the exact rest: no quotient is rounded."""
     x, y = call.operands
     if not x.is_float:
@@ -147,7 +147,7 @@ def _remainder(b: GraphBuilder, call: Call) -> Ref:
     return o.where(b, _rounds_up(b, rest, y), b.op("Add", rest, y), rest)
 
 
-def _rounds_up(b: GraphBuilder, rest: Ref, y: Ref) -> Ref:
+def _rounds_up(b: OnnxBuilder, rest: Ref, y: Ref) -> Ref:
     """Return where division towards 0, which leaves `rest`, is above division rounded down."""
     zero, truth = b.constant(0, y.dtype), np.dtype(bool)
     negative = [b.op("Less", number, zero, dtype=truth) for number in (rest, y)]
@@ -156,7 +156,7 @@ def _rounds_up(b: GraphBuilder, rest: Ref, y: Ref) -> Ref:
 
 
 @lowering("floor_divide", "integer_floor_divide")
-def _floor_divide(b: GraphBuilder, call: Call) -> Ref:
+def _floor_divide(b: OnnxBuilder, call: Call) -> Ref:
     x, y = call.operands
     if not x.is_float:
         return b.op("Div", b.op("Sub", x, b.op("Mod", x, y)), y)
@@ -173,36 +173,36 @@ def _floor_divide(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("trunc_divide", "integer_trunc_divide")
-def _trunc_divide(b: GraphBuilder, call: Call) -> Ref:
+def _trunc_divide(b: OnnxBuilder, call: Call) -> Ref:
     quotient = b.op("Div", *call.operands)
     return truncated(b, quotient) if quotient.is_float else quotient
 
 
 @lowering("lerp")
-def _lerp(b: GraphBuilder, call: Call) -> Ref:
+def _lerp(b: OnnxBuilder, call: Call) -> Ref:
     x, y, weight = call.operands
     return b.op("Add", x, b.op("Mul", weight, b.op("Sub", y, x)))
 
 
 @lowering("clamp", "hardtanh")
-def _clamp(b: GraphBuilder, call: Call) -> Ref:
+def _clamp(b: OnnxBuilder, call: Call) -> Ref:
     x, low, high = call.operands
     return limited(b, call, x, low, high)
 
 
 @lowering("clamp_min")
-def _clamp_min(b: GraphBuilder, call: Call) -> Ref:
+def _clamp_min(b: OnnxBuilder, call: Call) -> Ref:
     x, low = call.operands
     return limited(b, call, x, low, None)
 
 
 @lowering("clamp_max")
-def _clamp_max(b: GraphBuilder, call: Call) -> Ref:
+def _clamp_max(b: OnnxBuilder, call: Call) -> Ref:
     x, high = call.operands
     return limited(b, call, x, None, high)
 
 
-def limited(b: GraphBuilder, call: Call, x: Ref, low: Ref | None, high: Ref | None) -> Ref:
+def limited(b: OnnxBuilder, call: Call, x: Ref, low: Ref | None, high: Ref | None) -> Ref:
     """`x` limited by numbers or tensors."""
     x = b.cast(x, call.result.dtype)
     limits = [None if bound is None else b.cast(bound, x.dtype) for bound in (low, high)]
@@ -222,20 +222,20 @@ def _may_cross(low: Ref | None, high: Ref | None) -> bool:
 
 
 @lowering("exp2")
-def _exp2(b: GraphBuilder, call: Call) -> Ref:
+def _exp2(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     return b.op("Pow", b.constant(2, x.dtype), x)
 
 
 @lowering("log2", "log10")
-def _log(b: GraphBuilder, call: Call) -> Ref:
+def _log(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     base = 2 if call.primitive == "log2" else 10
     return b.op("Mul", b.op("Log", x), b.constant(1 / math.log(base), x.dtype))
 
 
 @lowering("shift_right")
-def _shift_right(b: GraphBuilder, call: Call) -> Ref:
+def _shift_right(b: OnnxBuilder, call: Call) -> Ref:
     x, count = call.operands
     if x.dtype.kind == "u":
         return shift_bits(b, x, count, "RIGHT")
@@ -243,6 +243,6 @@ def _shift_right(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("shift_left")
-def _shift_left(b: GraphBuilder, call: Call) -> Ref:
+def _shift_left(b: OnnxBuilder, call: Call) -> Ref:
     x, count = call.operands
     return shift_bits(b, x, count, "LEFT")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import INT64, OnnxBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, Lowering, Unsupported, lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.schemas import SCATTER_REDUCTIONS, NeedsOpset
@@ -15,17 +15,17 @@ BOOL = np.dtype(bool)
 
 
 @lowering("embedding")
-def _embedding(b: GraphBuilder, call: Call) -> Ref:
+def _embedding(b: OnnxBuilder, call: Call) -> Ref:
     indices, weight = call.operands
     return o.gather(b, weight, indices, 0)
 
 
 @lowering("wrap_index")
-def _wrap_index(b: GraphBuilder, call: Call) -> Ref:
+def _wrap_index(b: OnnxBuilder, call: Call) -> Ref:
     return _from_front(b, b.cast(call.operands[0], INT64), call["size"])
 
 
-def _from_front(b: GraphBuilder, index: Ref, size: Dim) -> Ref:
+def _from_front(b: OnnxBuilder, index: Ref, size: Dim) -> Ref:
     """Positions counted from the front; negative ones count from the end."""
     if index.constant is not None and not (index.constant < 0).any():
         return index
@@ -33,7 +33,7 @@ def _from_front(b: GraphBuilder, index: Ref, size: Dim) -> Ref:
     return o.where(b, negative, b.op("Add", index, b.number(size, index.dtype)), index)
 
 
-def _positions(b: GraphBuilder, call: Call, x: Ref, indices: list[Ref]) -> Ref:
+def _positions(b: OnnxBuilder, call: Call, x: Ref, indices: list[Ref]) -> Ref:
     """Index tensors as one, whose last dimension holds a position along each of `dims`."""
     shape = broadcast_shapes([ref.shape for ref in indices])
     columns = []
@@ -44,7 +44,7 @@ def _positions(b: GraphBuilder, call: Call, x: Ref, indices: list[Ref]) -> Ref:
 
 
 @lowering("index")
-def _index(b: GraphBuilder, call: Call) -> Ref:
+def _index(b: OnnxBuilder, call: Call) -> Ref:
     x, *indices = call.operands
     dims = call["dims"]
     if len(indices) == 1:
@@ -68,7 +68,7 @@ def _result_order(dims: tuple[int, ...], num_indices: int, rest: int) -> list[in
 
 
 @lowering("index_put")
-def _index_put(b: GraphBuilder, call: Call) -> Ref:
+def _index_put(b: OnnxBuilder, call: Call) -> Ref:
     x, values, *indices = call.operands
     dims = call["dims"]
     places = _positions(b, call, x, indices)
@@ -90,20 +90,20 @@ def _index_put(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("gather")
-def _gather(b: GraphBuilder, call: Call) -> Ref:
+def _gather(b: OnnxBuilder, call: Call) -> Ref:
     x, index = call.operands
     if not x.rank:
         return x
     return gathered(b, x, index, call["dim"])
 
 
-def gathered(b: GraphBuilder, x: Ref, index: Ref, dim: int) -> Ref:
+def gathered(b: OnnxBuilder, x: Ref, index: Ref, dim: int) -> Ref:
     """The elements of `x` at `index` along `dim`, both of one rank."""
     return b.op("GatherElements", x, index, shape=index.shape, dtype=x.dtype, axis=dim)
 
 
 def _scatter(reduction: str | None) -> Lowering:
-    def lower(b: GraphBuilder, call: Call) -> Ref:
+    def lower(b: OnnxBuilder, call: Call) -> Ref:
         x, source, index = call.operands
         if not x.rank:
             raise Unsupported("scattering into a tensor without dimensions")
@@ -139,12 +139,12 @@ for _primitive, _reduction in {
 
 
 @lowering("bag_offsets")
-def _bag_offsets(b: GraphBuilder, call: Call) -> Ref:
+def _bag_offsets(b: OnnxBuilder, call: Call) -> Ref:
     return call.operands[0]
 
 
 @lowering("embedding_bag")
-def _embedding_bag(b: GraphBuilder, call: Call) -> Ref:
+def _embedding_bag(b: OnnxBuilder, call: Call) -> Ref:
     """Sums of rows, by a product with a matrix that says which index is in which bag."""
     indices, weight, offsets, *factors = call.operands
     bag_count, width = call.result.shape
@@ -181,13 +181,13 @@ def _embedding_bag(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("pick_along")
-def _pick_along(b: GraphBuilder, call: Call) -> Ref:
+def _pick_along(b: OnnxBuilder, call: Call) -> Ref:
     x, index = call.operands
     return gathered(b, x, index, call["dim"]) if x.rank else x
 
 
 @lowering("put_along")
-def _put_along(b: GraphBuilder, call: Call) -> Ref:
+def _put_along(b: OnnxBuilder, call: Call) -> Ref:
     values, index = call.operands
     if not values.rank:
         return values
@@ -199,7 +199,7 @@ def _put_along(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("one_hot")
-def _one_hot(b: GraphBuilder, call: Call) -> Ref:
+def _one_hot(b: OnnxBuilder, call: Call) -> Ref:
     (index,) = call.operands
     if not index.rank:
         classes = b.cast(o.positions(b, call["classes"]), index.dtype)
@@ -210,7 +210,7 @@ def _one_hot(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("positions")
-def _dim_positions(b: GraphBuilder, call: Call) -> Ref:
+def _dim_positions(b: OnnxBuilder, call: Call) -> Ref:
     (x,), dim = call.operands, call["dim"]
     along = o.positions(b, x.shape[dim])
     shape = [x.shape[d] if d == dim else 1 for d in range(x.rank)]
@@ -218,7 +218,7 @@ def _dim_positions(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("nonzero")
-def _nonzero(b: GraphBuilder, call: Call) -> list[Ref]:
+def _nonzero(b: OnnxBuilder, call: Call) -> list[Ref]:
     """The rows of ONNX's result, as many as there are; `count` is a number of the capture only."""
     (x,), count = call.operands, call["count"]
     positions = b.op("NonZero", x, shape=(x.rank, count), dtype=INT64)

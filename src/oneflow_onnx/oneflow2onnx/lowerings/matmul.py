@@ -8,7 +8,7 @@ import string
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import INT64, OnnxBuilder
 from oneflow_onnx.oneflow2onnx.formulas import Formula, row_numbers
 from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported, lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
@@ -18,7 +18,7 @@ BOOL = np.dtype(bool)
 
 
 @lowering("matmul")
-def _matmul(b: GraphBuilder, call: Call) -> Ref:
+def _matmul(b: OnnxBuilder, call: Call) -> Ref:
     x, y = call.operands
     transposed = call.producer_of(y, "transpose")
     if transposed is not None and x.rank == y.rank == 2 and x.is_float and b.opset >= 11:
@@ -28,12 +28,12 @@ def _matmul(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("matmul_to_float32")
-def _matmul_to_float32(b: GraphBuilder, call: Call) -> Ref:
+def _matmul_to_float32(b: OnnxBuilder, call: Call) -> Ref:
     return b.cast(o.matmul(b, *call.operands), np.dtype(np.float32))
 
 
 @lowering("linear", "linear_no_bias")
-def _linear(b: GraphBuilder, call: Call) -> Ref:
+def _linear(b: OnnxBuilder, call: Call) -> Ref:
     x, weight, *bias = call.operands
     shape = call.result.shape
     if x.rank == 2 and x.is_float and (bias or b.opset >= 11):
@@ -43,7 +43,7 @@ def _linear(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("outer_rows")
-def _outer_rows(b: GraphBuilder, call: Call) -> Ref:
+def _outer_rows(b: OnnxBuilder, call: Call) -> Ref:
     y, x = (
         o.reshape(b, operand, (product(operand.shape[:-1]), operand.shape[-1]))
         for operand in call.operands
@@ -52,7 +52,7 @@ def _outer_rows(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("bilinear")
-def _bilinear(b: GraphBuilder, call: Call) -> Ref:
+def _bilinear(b: OnnxBuilder, call: Call) -> Ref:
     x, y, weight, *bias = call.operands
     shape = call.result.shape
     result = b.op("Einsum", x, weight, y, shape=shape, equation="...i,oij,...j->...o")
@@ -60,7 +60,7 @@ def _bilinear(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("einsum")
-def _einsum(b: GraphBuilder, call: Call) -> Ref:
+def _einsum(b: OnnxBuilder, call: Call) -> Ref:
     labels = sorted({label for part in call["inputs"] for label in part})
     symbols = dict(zip(labels, string.ascii_letters, strict=False))
     sizes: dict = {}
@@ -77,7 +77,7 @@ def _einsum(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("attention")
-def _attention(b: GraphBuilder, call: Call) -> tuple[Ref, None]:
+def _attention(b: OnnxBuilder, call: Call) -> tuple[Ref, None]:
     q, k, v, _, _, _, *mask = call.operands
     if call["dropout"]:
         raise Unsupported("attention with dropout (call `eval()` on the model before exporting)")
@@ -103,7 +103,7 @@ def _attention(b: GraphBuilder, call: Call) -> tuple[Ref, None]:
     return o.matmul(b, weights, v), None
 
 
-def _repeated_heads(b: GraphBuilder, x: Ref, queries: Ref) -> Ref:
+def _repeated_heads(b: OnnxBuilder, x: Ref, queries: Ref) -> Ref:
     """Keys or values with a head for each of the queries."""
     *batch, groups, rows, columns = x.shape
     heads = queries.shape[-3]
@@ -119,7 +119,7 @@ def _lowest(dtype: np.dtype) -> np.ndarray:
     return np.array(-3e38 if dtype.name != "float16" else -6e4, dtype)
 
 
-def _allowed(b: GraphBuilder, call: Call, scores: Ref, mask: list[Ref]) -> Ref | None:
+def _allowed(b: OnnxBuilder, call: Call, scores: Ref, mask: list[Ref]) -> Ref | None:
     """The keys that each query may see; None: all."""
     allowed = mask[0] if mask and mask[0].dtype == BOOL else None
     if not call["causal"]:
@@ -135,7 +135,7 @@ def _allowed(b: GraphBuilder, call: Call, scores: Ref, mask: list[Ref]) -> Ref |
 
 
 @lowering("grouped_matmul", "grouped_matmul_transposed")
-def _grouped_matmul(b: GraphBuilder, call: Call) -> Ref:
+def _grouped_matmul(b: OnnxBuilder, call: Call) -> Ref:
     """The products of all rows with all matrices, and of each row that with its group's."""
     x, weight, ends = call.operands
     if call.primitive == "grouped_matmul_transposed":
@@ -146,14 +146,14 @@ def _grouped_matmul(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("grouped_outer")
-def _grouped_outer(b: GraphBuilder, call: Call) -> Ref:
+def _grouped_outer(b: OnnxBuilder, call: Call) -> Ref:
     x, y, ends = call.operands
     inside = _rows_in_groups(b, x.shape[0], ends)
     left, right = (_only(b, inside, o.unsqueeze(b, operand, [0])) for operand in (x, y))
     return o.matmul(b, o.transpose(b, left, (0, 2, 1)), right)
 
 
-def _rows_in_groups(b: GraphBuilder, rows: Dim, ends: Ref) -> Ref:
+def _rows_in_groups(b: OnnxBuilder, rows: Dim, ends: Ref) -> Ref:
     """The rows that are in each group, as bools of shape [groups, rows, 1]; groups end in order."""
     end = Formula(b, o.unsqueeze(b, b.cast(ends, INT64), [1, 2]))
     previous = end.part(0, combine(ends.shape[0], 1, operator.sub), -3)
@@ -162,6 +162,6 @@ def _rows_in_groups(b: GraphBuilder, rows: Dim, ends: Ref) -> Ref:
     return ((row < end) & (row < Formula(b, start)).apply("Not")).ref
 
 
-def _only(b: GraphBuilder, inside: Ref, x: Ref) -> Ref:
+def _only(b: OnnxBuilder, inside: Ref, x: Ref) -> Ref:
     """The elements of rows in a group, and zeros."""
     return o.where(b, inside, x, b.constant(0, x.dtype))

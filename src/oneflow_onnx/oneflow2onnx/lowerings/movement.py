@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import INT64, OnnxBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported, lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.schemas import NeedsOpset
@@ -23,7 +23,7 @@ from oneflow_onnx.oneflow2onnx.sizes import (
 
 
 @lowering("reshape")
-def _reshape(b: GraphBuilder, call: Call) -> Ref:
+def _reshape(b: OnnxBuilder, call: Call) -> Ref:
     (x,), shape = call.operands, call["shape"]
     squeezed = _ones_between(shape, x.shape)
     if squeezed:
@@ -48,17 +48,17 @@ def _ones_between(short: Shape, long: Shape) -> list[int]:
 
 
 @lowering("transpose")
-def _transpose(b: GraphBuilder, call: Call) -> Ref:
+def _transpose(b: OnnxBuilder, call: Call) -> Ref:
     return o.transpose(b, call.operands[0], call["perm"])
 
 
 @lowering("broadcast_to")
-def _broadcast_to(b: GraphBuilder, call: Call) -> Ref:
+def _broadcast_to(b: OnnxBuilder, call: Call) -> Ref:
     return o.expand(b, call.operands[0], call["shape"])
 
 
 @lowering("sum_to")
-def _sum_to(b: GraphBuilder, call: Call) -> Ref:
+def _sum_to(b: OnnxBuilder, call: Call) -> Ref:
     (x,), shape = call.operands, call["shape"]
     extra = x.rank - len(shape)
     dims = [*range(extra)]
@@ -67,13 +67,13 @@ def _sum_to(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("slice")
-def _slice(b: GraphBuilder, call: Call) -> Ref:
+def _slice(b: OnnxBuilder, call: Call) -> Ref:
     x, *starts = call.operands
     return o.slice_(b, x, call["dims"], starts, call["sizes"], call["steps"])
 
 
 @lowering("select")
-def _select(b: GraphBuilder, call: Call) -> Ref:
+def _select(b: OnnxBuilder, call: Call) -> Ref:
     x, *indices = call.operands
     final = b.final_states.get(x)
     if final is not None and call["dims"] == (0,):
@@ -87,18 +87,18 @@ def _first(pair: tuple[int, Ref]) -> int:
     return pair[0]
 
 
-def _scalar(b: GraphBuilder, index: Ref) -> Ref:
+def _scalar(b: OnnxBuilder, index: Ref) -> Ref:
     return o.reshape(b, b.cast(index, INT64), ())
 
 
 @lowering("slice_update")
-def _slice_update(b: GraphBuilder, call: Call) -> Ref:
+def _slice_update(b: OnnxBuilder, call: Call) -> Ref:
     x, values, *starts = call.operands
     return written(b, x, values, call["dims"], starts, call["steps"])
 
 
 @lowering("select_update")
-def _select_update(b: GraphBuilder, call: Call) -> Ref:
+def _select_update(b: OnnxBuilder, call: Call) -> Ref:
     x, values, *indices = call.operands
     dims = call["dims"]
     shape = tuple(1 if d in dims else dim for d, dim in enumerate(x.shape))
@@ -106,7 +106,7 @@ def _select_update(b: GraphBuilder, call: Call) -> Ref:
 
 
 def written(
-    b: GraphBuilder,
+    b: OnnxBuilder,
     x: Ref,
     values: Ref,
     dims: Sequence[int],
@@ -137,7 +137,7 @@ def written(
     return o.scatter_elements(b, x, indices, values, dim)
 
 
-def _splice(b: GraphBuilder, x: Ref, values: Ref, dim: int, start: int) -> Ref:
+def _splice(b: OnnxBuilder, x: Ref, values: Ref, dim: int, start: int) -> Ref:
     """`x` with `values` in place of its elements from `start` on, along one dimension."""
     size, count = x.shape[dim], values.shape[dim]
     parts = [values]
@@ -150,35 +150,35 @@ def _splice(b: GraphBuilder, x: Ref, values: Ref, dim: int, start: int) -> Ref:
 
 
 @lowering("concat")
-def _concat(b: GraphBuilder, call: Call) -> Ref:
+def _concat(b: OnnxBuilder, call: Call) -> Ref:
     parts = [b.cast(operand, call.result.dtype) for operand in call.operands]
     return o.concat(b, parts, call["dim"])
 
 
 @lowering("split")
-def _split(b: GraphBuilder, call: Call) -> list[Ref]:
+def _split(b: OnnxBuilder, call: Call) -> list[Ref]:
     return o.split(b, call.operands[0], call["sizes"], call["dim"])
 
 
 @lowering("stack")
-def _stack(b: GraphBuilder, call: Call) -> Ref:
+def _stack(b: OnnxBuilder, call: Call) -> Ref:
     parts = [o.unsqueeze(b, operand, [call["dim"]]) for operand in call.operands]
     return o.concat(b, parts, call["dim"])
 
 
 @lowering("unbind")
-def _unbind(b: GraphBuilder, call: Call) -> list[Ref]:
+def _unbind(b: OnnxBuilder, call: Call) -> list[Ref]:
     (x,), dim = call.operands, call["dim"]
     indices = [b.constant(np.int64(number)) for number in range(len(call.results))]
     return [o.gather(b, x, index, dim) for index in indices]
 
 
 @lowering("flip")
-def _flip(b: GraphBuilder, call: Call) -> Ref:
+def _flip(b: OnnxBuilder, call: Call) -> Ref:
     return flipped(b, call.operands[0], call["dims"])
 
 
-def flipped(b: GraphBuilder, x: Ref, dims: tuple[int, ...]) -> Ref:
+def flipped(b: OnnxBuilder, x: Ref, dims: tuple[int, ...]) -> Ref:
     """`x` in reverse order along `dims`."""
     if not dims:
         return x
@@ -190,12 +190,12 @@ def flipped(b: GraphBuilder, x: Ref, dims: tuple[int, ...]) -> Ref:
 
 
 @lowering("pad")
-def _pad(b: GraphBuilder, call: Call) -> Ref:
+def _pad(b: OnnxBuilder, call: Call) -> Ref:
     x, value = call.operands
     return o.pad(b, pad_interior(b, x, value, call["interior"]), value, call["low"], call["high"])
 
 
-def pad_interior(b: GraphBuilder, x: Ref, value: Ref, interior: Sequence[int]) -> Ref:
+def pad_interior(b: OnnxBuilder, x: Ref, value: Ref, interior: Sequence[int]) -> Ref:
     """`x` with `interior` numbers between its elements."""
     for dim, count in enumerate(interior):
         if not count:
@@ -211,7 +211,7 @@ def pad_interior(b: GraphBuilder, x: Ref, value: Ref, interior: Sequence[int]) -
 
 
 @lowering("roll")
-def _roll(b: GraphBuilder, call: Call) -> Ref:
+def _roll(b: OnnxBuilder, call: Call) -> Ref:
     x, *shifts = call.operands
     for dim, shift in zip(call["dims"], shifts, strict=True):
         if shift.constant is None:
@@ -233,7 +233,7 @@ def _roll(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("tril", "triu")
-def _triangle(b: GraphBuilder, call: Call) -> Ref:
+def _triangle(b: OnnxBuilder, call: Call) -> Ref:
     x, diagonal = call.operands
     upper = call.primitive == "triu"
     if b.opset >= 14:
@@ -251,7 +251,7 @@ def _triangle(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("diagonal")
-def _diagonal(b: GraphBuilder, call: Call) -> Ref:
+def _diagonal(b: OnnxBuilder, call: Call) -> Ref:
     (x,), (dim1, dim2) = call.operands, (call["dim1"], call["dim2"])
     order = [d for d in range(x.rank) if d not in (dim1, dim2)] + [dim1, dim2]
     moved = o.transpose(b, x, order)
@@ -263,7 +263,7 @@ def _diagonal(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("unfold")
-def _unfold(b: GraphBuilder, call: Call) -> Ref:
+def _unfold(b: OnnxBuilder, call: Call) -> Ref:
     (x,), dim = call.operands, call["dim"]
     last = combine(x.shape[dim], call["size"], operator.sub)
     inside = np.arange(call["size"], dtype=INT64)
@@ -279,7 +279,7 @@ def _unfold(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("as_strided")
-def _as_strided(b: GraphBuilder, call: Call) -> Ref:
+def _as_strided(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     shape = require_static(call["shape"], "a strided view")
     places = np.full(shape, call["offset"])

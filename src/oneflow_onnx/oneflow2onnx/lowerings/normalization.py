@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, lowering
 from oneflow_onnx.oneflow2onnx.lowerings.convolution import channel_vector
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.sizes import CapturedSize, combine
 
 
-def _wide(b: GraphBuilder, x: Ref) -> Ref:
+def _wide(b: OnnxBuilder, x: Ref) -> Ref:
     """Half precision as single precision."""
     return b.cast(x, np.float32) if x.dtype.itemsize < 4 else x
 
 
 @lowering("moments")
-def _moments(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
+def _moments(b: OnnxBuilder, call: Call) -> tuple[Ref, Ref]:
     (x,), dims = call.operands, call["dims"]
     x = _wide(b, x)
     mean = o.reduce(b, "ReduceMean", x, dims)
@@ -28,7 +28,7 @@ def _moments(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
 
 
 @lowering("normalize_fixed")
-def _normalize_fixed(b: GraphBuilder, call: Call) -> Ref:
+def _normalize_fixed(b: OnnxBuilder, call: Call) -> Ref:
     x, mean, variance, weight, bias, eps = call.operands
     vectors = [_per_channel(b, call, vector, x) for vector in (weight, bias, mean, variance)]
     if x.rank > 1 and None not in vectors and eps.constant is not None:
@@ -37,7 +37,7 @@ def _normalize_fixed(b: GraphBuilder, call: Call) -> Ref:
     return _arithmetic(b, x, mean, variance, weight, bias, eps)
 
 
-def _per_channel(b: GraphBuilder, call: Call, vector: Ref, x: Ref) -> Ref | None:
+def _per_channel(b: OnnxBuilder, call: Call, vector: Ref, x: Ref) -> Ref | None:
     """A statistic or weight as one number per channel of `x`; None if it is not that."""
     channels = x.shape[1] if x.rank > 1 else 1
     if isinstance(channels, CapturedSize):
@@ -50,7 +50,7 @@ def _per_channel(b: GraphBuilder, call: Call, vector: Ref, x: Ref) -> Ref | None
 
 
 def _arithmetic(
-    b: GraphBuilder, x: Ref, mean: Ref, variance: Ref, weight: Ref, bias: Ref, eps: Ref
+    b: OnnxBuilder, x: Ref, mean: Ref, variance: Ref, weight: Ref, bias: Ref, eps: Ref
 ) -> Ref:
     """``(x - mean) / sqrt(variance + eps) * weight + bias``, in the type of the statistics."""
     dtype = x.dtype
@@ -65,7 +65,7 @@ def _arithmetic(
 
 
 @lowering("normalize")
-def _normalize(b: GraphBuilder, call: Call) -> Ref:
+def _normalize(b: OnnxBuilder, call: Call) -> Ref:
     x, mean, variance, weight, bias, eps = call.operands
     moments = call.producer_of(mean, "moments")
     are_of_x = moments is not None and moments.operands[0] is x
@@ -82,7 +82,7 @@ def _normalize(b: GraphBuilder, call: Call) -> Ref:
     return _arithmetic(b, x, mean, variance, weight, bias, eps)
 
 
-def _layer_norm(b: GraphBuilder, call: Call) -> Ref | None:
+def _layer_norm(b: OnnxBuilder, call: Call) -> Ref | None:
     x, _, _, weight, bias, eps = call.operands
     dims = call["dims"]
     shape = tuple(x.shape[dim] for dim in dims)
@@ -99,7 +99,7 @@ def _layer_norm(b: GraphBuilder, call: Call) -> Ref | None:
     )
 
 
-def _full(b: GraphBuilder, parameter: Ref, shape: tuple, dtype: np.dtype) -> Ref | None:
+def _full(b: OnnxBuilder, parameter: Ref, shape: tuple, dtype: np.dtype) -> Ref | None:
     """A weight of exactly this shape; None if it is of another one."""
     if parameter.shape == shape:
         return b.cast(parameter, dtype)
@@ -112,7 +112,7 @@ def _full(b: GraphBuilder, parameter: Ref, shape: tuple, dtype: np.dtype) -> Ref
     return b.constant(np.full(shape, parameter.constant.item(), dtype))
 
 
-def _group_norm(b: GraphBuilder, call: Call) -> Ref:
+def _group_norm(b: OnnxBuilder, call: Call) -> Ref:
     """Normalisation over all but batch and channels, or groups of channels."""
     x, mean, variance, weight, bias, eps = call.operands
     groups = x.shape[1]
@@ -131,7 +131,7 @@ def _group_norm(b: GraphBuilder, call: Call) -> Ref:
     return result if bias.is_filled_with(0) else b.op("Add", result, b.cast(bias, x.dtype))
 
 
-def _group_normalization(b: GraphBuilder, call: Call, epsilon: float) -> Ref | None:
+def _group_normalization(b: OnnxBuilder, call: Call, epsilon: float) -> Ref | None:
     """The operator on the tensor before its channels were parted; None where it is not that."""
     x, _, _, weight, bias, _ = call.operands
     reshaped = call.producer_of(x, "reshape")
@@ -160,6 +160,6 @@ def _group_normalization(b: GraphBuilder, call: Call, epsilon: float) -> Ref | N
 
 
 @lowering("attach_moments")
-def _attach_moments(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
+def _attach_moments(b: OnnxBuilder, call: Call) -> tuple[Ref, Ref]:
     _, mean, variance = call.operands
     return mean, variance

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import INT64, OnnxBuilder
 from oneflow_onnx.oneflow2onnx.loops import scan
 from oneflow_onnx.oneflow2onnx.lowering import Call, lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
@@ -16,7 +16,7 @@ BOOL = np.dtype(bool)
 
 
 @lowering("sort")
-def _sort(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
+def _sort(b: OnnxBuilder, call: Call) -> tuple[Ref, Ref]:
     (x,), dim = call.operands, call["dim"]
     if not x.rank:
         return x, b.constant(np.int64(0))
@@ -24,12 +24,12 @@ def _sort(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
 
 
 @lowering("topk")
-def _topk(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
+def _topk(b: OnnxBuilder, call: Call) -> tuple[Ref, Ref]:
     (x,) = call.operands
     return ordered(b, x, call["k"], call["dim"], largest=True)
 
 
-def ordered(b: GraphBuilder, x: Ref, count: Dim, dim: int, largest: bool) -> tuple[Ref, Ref]:
+def ordered(b: OnnxBuilder, x: Ref, count: Dim, dim: int, largest: bool) -> tuple[Ref, Ref]:
     """The first elements in order along `dim`, and where they are; equal ones keep their order."""
     shape = (*x.shape[:dim], count, *x.shape[dim + 1 :])
     outputs = [(shape, x.dtype), (shape, INT64)]
@@ -43,7 +43,7 @@ def ordered(b: GraphBuilder, x: Ref, count: Dim, dim: int, largest: bool) -> tup
 
 
 @lowering("searchsorted")
-def _searchsorted(b: GraphBuilder, call: Call) -> Ref:
+def _searchsorted(b: OnnxBuilder, call: Call) -> Ref:
     """The number of elements before each value: that are smaller, or not larger."""
     sequence, values = call.operands
     if sequence.rank > 1:
@@ -56,7 +56,7 @@ def _searchsorted(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("cumsum")
-def _cumsum(b: GraphBuilder, call: Call) -> Ref:
+def _cumsum(b: OnnxBuilder, call: Call) -> Ref:
     (x,) = call.operands
     if not x.rank:
         return x
@@ -65,7 +65,7 @@ def _cumsum(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("cummax", "cummin")
-def _cumulative_extreme(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
+def _cumulative_extreme(b: OnnxBuilder, call: Call) -> tuple[Ref, Ref]:
     """The extreme so far and its index: the last of equal ones; a NaN beats all numbers."""
     (x,) = call.operands
     if not x.rank:

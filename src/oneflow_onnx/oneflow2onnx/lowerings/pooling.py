@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import INT64, OnnxBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.sizes import Shape, has_size, product, require_static
@@ -18,7 +18,7 @@ from oneflow_onnx.oneflow2onnx.sizes import Shape, has_size, product, require_st
 class _Planes:
     """`x` with the dimensions that windows slide along last, behind two others."""
 
-    def __init__(self, b: GraphBuilder, x: Ref, dims: Sequence[int]) -> None:
+    def __init__(self, b: OnnxBuilder, x: Ref, dims: Sequence[int]) -> None:
         self._b, self._shape = b, x.shape
         others = [d for d in range(x.rank) if d not in dims]
         self._order = [*others, *dims]
@@ -61,7 +61,7 @@ def _is_global(call: Call) -> bool:
 
 
 @lowering("max_pool")
-def _max_pool(b: GraphBuilder, call: Call) -> Ref:
+def _max_pool(b: OnnxBuilder, call: Call) -> Ref:
     if _is_global(call):
         return o.reduce(b, "ReduceMax", call.operands[0], call["dims"])
     planes = _Planes(b, call.operands[0], call["dims"])
@@ -71,7 +71,7 @@ def _max_pool(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("max_pool_with_indices")
-def _max_pool_with_indices(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
+def _max_pool_with_indices(b: OnnxBuilder, call: Call) -> tuple[Ref, Ref]:
     (x,) = call.operands
     planes = _Planes(b, x, call["dims"])
     shape = planes.shape(call.result.shape)
@@ -84,14 +84,14 @@ def _max_pool_with_indices(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
 
 
 @lowering("window_sum")
-def _window_sum(b: GraphBuilder, call: Call) -> Ref:
+def _window_sum(b: OnnxBuilder, call: Call) -> Ref:
     if _is_global(call):
         return o.reduce(b, "ReduceSum", call.operands[0], call["dims"])
     mean = averages(b, call, count_include_pad=True)
     return b.op("Mul", mean, b.constant(math.prod(call["kernel"]), mean.dtype))
 
 
-def averages(b: GraphBuilder, call: Call, count_include_pad: bool) -> Ref:
+def averages(b: OnnxBuilder, call: Call, count_include_pad: bool) -> Ref:
     """The means of the windows of a `window_sum`."""
     (x,) = call.operands
     planes = _Planes(b, x if x.is_float else b.cast(x, np.float64), call["dims"])
@@ -101,7 +101,7 @@ def averages(b: GraphBuilder, call: Call, count_include_pad: bool) -> Ref:
     return b.cast(planes.restore(mean), x.dtype)
 
 
-def average_of_quotient(b: GraphBuilder, call: Call) -> Ref | None:
+def average_of_quotient(b: OnnxBuilder, call: Call) -> Ref | None:
     """The average pooling that a division of window sums is; None if it is another division."""
     total, divisor = call.operands
     windows = call.producer_of(total, "window_sum")
@@ -122,7 +122,7 @@ def average_of_quotient(b: GraphBuilder, call: Call) -> Ref | None:
 
 
 @lowering("adaptive_max_pool")
-def _adaptive_max_pool(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
+def _adaptive_max_pool(b: OnnxBuilder, call: Call) -> tuple[Ref, Ref]:
     (x,), dims = call.operands, call["dims"]
     sizes = require_static([x.shape[dim] for dim in dims], "adaptive pooling")
     if any(size % target for size, target in zip(sizes, call["size"], strict=True)):
@@ -136,7 +136,7 @@ def _adaptive_max_pool(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
     return planes.restore(values), planes.restore(b.op("Mod", places, size))
 
 
-def _uneven_max_pool(b: GraphBuilder, call: Call, sizes: Sequence[int]) -> tuple[Ref, Ref]:
+def _uneven_max_pool(b: OnnxBuilder, call: Call, sizes: Sequence[int]) -> tuple[Ref, Ref]:
     """Maxima over windows of different sizes, and their places in the flattened dimensions."""
     planes = _Planes(b, call.operands[0], call["dims"])
     windows, count = planes.x, len(sizes)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported, lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.sizes import require_static
@@ -23,7 +23,7 @@ _LSTM_ORDER, _GRU_ORDER = (0, 3, 1, 2), (1, 0, 2)
 
 
 @lowering("lstm")
-def _lstm(b: GraphBuilder, call: Call) -> tuple[Ref, Ref, None]:
+def _lstm(b: OnnxBuilder, call: Call) -> tuple[Ref, Ref, None]:
     x, h0, c0, weight, *rest = call.operands
     if call["extra"] or rest:
         raise Unsupported("an LSTM with projections or sequences of different lengths")
@@ -43,7 +43,7 @@ def _lstm(b: GraphBuilder, call: Call) -> tuple[Ref, Ref, None]:
 
 
 @lowering("gru")
-def _gru(b: GraphBuilder, call: Call) -> tuple[Ref, None]:
+def _gru(b: OnnxBuilder, call: Call) -> tuple[Ref, None]:
     x, h0, weight, *rest = call.operands
     if len(rest) > call["extra"]:
         raise Unsupported("a GRU on sequences of different lengths")
@@ -54,7 +54,7 @@ def _gru(b: GraphBuilder, call: Call) -> tuple[Ref, None]:
 
 
 @lowering("rnn")
-def _rnn(b: GraphBuilder, call: Call) -> Ref:
+def _rnn(b: OnnxBuilder, call: Call) -> Ref:
     x, h0, weight, *lengths = call.operands
     if lengths:
         raise Unsupported("an RNN on sequences of different lengths")
@@ -65,7 +65,7 @@ def _rnn(b: GraphBuilder, call: Call) -> Ref:
 
 
 def _stateful(
-    b: GraphBuilder,
+    b: OnnxBuilder,
     call: Call,
     name: str,
     inputs: Sequence[Ref | None],
@@ -94,7 +94,7 @@ def _options(call: Call, weight: Ref, gates: int) -> dict[str, Any]:
 
 
 def _layer_inputs(
-    b: GraphBuilder,
+    b: OnnxBuilder,
     call: Call,
     linear_output: Ref,
     weight: Ref,
@@ -125,7 +125,7 @@ def _layer_inputs(
     return [x, *weights, o.unsqueeze(b, joint, [0])]
 
 
-def _reordered(b: GraphBuilder, x: Ref, order: Sequence[int]) -> Ref:
+def _reordered(b: OnnxBuilder, x: Ref, order: Sequence[int]) -> Ref:
     """A weight with its gates in another order."""
     (rows,) = require_static(x.shape[:1], "the weight of a recurrent layer")
     if len(order) == 1:
@@ -135,7 +135,7 @@ def _reordered(b: GraphBuilder, x: Ref, order: Sequence[int]) -> Ref:
 
 
 @lowering("lstm_cell")
-def _lstm_cell(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
+def _lstm_cell(b: OnnxBuilder, call: Call) -> tuple[Ref, Ref]:
     into, c = call.operands
     i, f, g, out = _gates(b, into, 4)
     i, f, out = (b.op("Sigmoid", gate) for gate in (i, f, out))
@@ -144,7 +144,7 @@ def _lstm_cell(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
 
 
 @lowering("gru_cell")
-def _gru_cell(b: GraphBuilder, call: Call) -> Ref:
+def _gru_cell(b: OnnxBuilder, call: Call) -> Ref:
     x, recurrent, h = call.operands
     r, z, n = _gates(b, x, 3)
     recurrent_r, recurrent_z, recurrent_n = _gates(b, recurrent, 3)
@@ -154,6 +154,6 @@ def _gru_cell(b: GraphBuilder, call: Call) -> Ref:
     return b.op("Add", n, b.op("Mul", z, b.op("Sub", h, n)))
 
 
-def _gates(b: GraphBuilder, x: Ref, count: int) -> list[Ref]:
+def _gates(b: OnnxBuilder, x: Ref, count: int) -> list[Ref]:
     (width,) = require_static(x.shape[-1:], "the gates of a cell")
     return o.split(b, x, [width // count] * count, x.rank - 1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from oneflow.primitives.operators.resample import Resampling
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported, lowering
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.schemas import NeedsOpset
@@ -20,7 +20,7 @@ _MODES = {"nearest": "nearest", "nearest-exact": "nearest", "linear": "linear", 
 
 
 @lowering("resample")
-def _resample(b: GraphBuilder, call: Call) -> Ref:
+def _resample(b: OnnxBuilder, call: Call) -> Ref:
     resamplings, x = {call["dim"]: call["resampling"]}, call.operands[0]
     # One dimension after the other, in the same way: one operator for all of them.
     while (before := call.producer_of(x, "resample")) is not None:
@@ -44,7 +44,7 @@ def _resample(b: GraphBuilder, call: Call) -> Ref:
 
 
 @lowering("grid_sample")
-def _grid_sample(b: GraphBuilder, call: Call) -> Ref:
+def _grid_sample(b: OnnxBuilder, call: Call) -> Ref:
     x, grid = call.operands
     if b.opset < (16 if x.rank == 4 else 20):
         raise Unsupported("`GridSample` came with opset 16, and with 20 for volumes")
@@ -61,7 +61,7 @@ def _same_kind(one: Resampling, other: Resampling) -> bool:
     return all(getattr(one, name) == getattr(other, name) for name in same)
 
 
-def _product(b: GraphBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Ref:
+def _product(b: OnnxBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Ref:
     """Each dimension multiplied by the matrix of its weights."""
     for dim, resampling in resamplings.items():
         sizes = require_static(
@@ -77,7 +77,7 @@ def _product(b: GraphBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Ref
     return x
 
 
-def _averages(b: GraphBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Ref:
+def _averages(b: OnnxBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Ref:
     """Adaptive averages: a pooling where windows are equal, copies where each has one element."""
     if all(
         _ratio(resampling.target, resampling.source) is not None
@@ -102,7 +102,7 @@ def _ratio(one: Dim, other: Dim) -> int | None:
     return ratio if isinstance(ratio, int) and ratio else None
 
 
-def _padded(b: GraphBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Ref:
+def _padded(b: OnnxBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Ref:
     """Padding with elements of the tensor itself."""
     kind = next(iter(resamplings.values())).kind
     low, high, shape = [0] * x.rank, [0] * x.rank, list(x.shape)
@@ -124,7 +124,7 @@ def _padded(b: GraphBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Ref:
     return b.op("Pad", x, b.integers(*low, *high), shape=tuple(shape), **options)
 
 
-def _wrapped(b: GraphBuilder, x: Ref, low: list[int], high: list[int]) -> Ref:
+def _wrapped(b: OnnxBuilder, x: Ref, low: list[int], high: list[int]) -> Ref:
     """Circular padding by joining slices."""
     for dim, (before, after) in enumerate(zip(low, high, strict=True)):
         if before < 0 or after < 0:
@@ -139,7 +139,7 @@ def _wrapped(b: GraphBuilder, x: Ref, low: list[int], high: list[int]) -> Ref:
     return x
 
 
-def _resized(b: GraphBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Ref:
+def _resized(b: OnnxBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Ref:
     resampling = next(iter(resamplings.values()))
     shape = list(x.shape)
     for dim, axis in resamplings.items():
@@ -177,7 +177,7 @@ def _needs_indices(resampling: Resampling) -> bool:
     return bool(is_dynamic and fractional and resampling.kind.startswith("nearest"))
 
 
-def _gathered(b: GraphBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Ref:
+def _gathered(b: OnnxBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Ref:
     """The nearest elements of each dimension by their indices, which the model computes."""
     single = np.dtype(np.float32)
     for dim, resampling in resamplings.items():
@@ -193,7 +193,7 @@ def _gathered(b: GraphBuilder, x: Ref, resamplings: dict[int, Resampling]) -> Re
 
 
 def _resized_early(
-    b: GraphBuilder,
+    b: OnnxBuilder,
     x: Ref,
     resampling: Resampling,
     scales: list[float | None],

@@ -9,7 +9,7 @@ import itertools
 from typing import NamedTuple
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.lowering import Call
 from oneflow_onnx.oneflow2onnx.reference import Ref
 from oneflow_onnx.oneflow2onnx.sizes import require_static
@@ -25,7 +25,7 @@ class _Rotation(NamedTuple):
     sine: Ref
 
 
-def rotary_embedding(b: GraphBuilder, call: Call) -> Ref | None:
+def rotary_embedding(b: OnnxBuilder, call: Call) -> Ref | None:
     """The sum as one operator; None where it is none, or its tables are not of two equal halves."""
     if b.opset < 23:
         return None

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.formulas import Formula
 from oneflow_onnx.oneflow2onnx.gamma_functions import digamma
 from oneflow_onnx.oneflow2onnx.lowering import Call, Unsupported, lowering
@@ -14,7 +14,7 @@ from oneflow_onnx.oneflow2onnx.reference import Ref
 
 
 @lowering("digamma")
-def _digamma(b: GraphBuilder, call: Call) -> Ref:
+def _digamma(b: OnnxBuilder, call: Call) -> Ref:
     """Infinite at 0, with the sign of the other side."""
     x = Formula(b, call.operands[0])
     return x.equals(0).where(-1 / x, digamma(x)).ref
@@ -39,7 +39,7 @@ def _parts(x: Formula) -> tuple[Formula, Formula]:
 
 
 @lowering("frexp")
-def _frexp(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
+def _frexp(b: OnnxBuilder, call: Call) -> tuple[Ref, Ref]:
     x = Formula(b, call.operands[0])
     plain = x.apply("Abs") < math.inf
     special = x.equals(0) | plain.apply("Not")
@@ -49,7 +49,7 @@ def _frexp(b: GraphBuilder, call: Call) -> tuple[Ref, Ref]:
 
 
 @lowering("nextafter")
-def _nextafter(b: GraphBuilder, call: Call) -> Ref:
+def _nextafter(b: OnnxBuilder, call: Call) -> Ref:
     x, y = (Formula(b, operand) for operand in call.operands)
     if x.ref.dtype.name not in ("float32", "float64"):
         raise Unsupported("the number after one of half precision")

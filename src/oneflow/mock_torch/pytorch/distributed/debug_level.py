@@ -20,7 +20,7 @@ class DebugLevel(enum.Enum):
 _VARIABLE = "TORCH_DISTRIBUTED_DEBUG"
 
 
-class _Setting:
+class _DebugSetting:
     """The level that the program has set."""
 
     level: DebugLevel | None = None
@@ -42,7 +42,7 @@ def _level_of_environment() -> DebugLevel:
 
 def get_debug_level() -> DebugLevel:
     """Return the level that the program or ``TORCH_DISTRIBUTED_DEBUG`` sets."""
-    return _level_of_environment() if _Setting.level is None else _Setting.level
+    return _level_of_environment() if _DebugSetting.level is None else _DebugSetting.level
 
 
 def set_debug_level(level: DebugLevel) -> None:
@@ -53,12 +53,12 @@ def set_debug_level(level: DebugLevel) -> None:
     """
     if not isinstance(level, DebugLevel):
         raise TypeError(f"`level` must be a DebugLevel, got {type(level).__name__}")
-    _Setting.level = level
+    _DebugSetting.level = level
 
 
 def set_debug_level_from_env() -> None:
     """Set the level that ``TORCH_DISTRIBUTED_DEBUG`` names."""
-    _Setting.level = _level_of_environment()
+    _DebugSetting.level = _level_of_environment()
 
 
 __all__ = ["DebugLevel", "get_debug_level", "set_debug_level", "set_debug_level_from_env"]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import INT64, GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import INT64, OnnxBuilder
 from oneflow_onnx.oneflow2onnx.complex_numbers import complex_lowering
 from oneflow_onnx.oneflow2onnx.decompositions.complex.formulas import ComplexFormula
 from oneflow_onnx.oneflow2onnx.formulas import (
@@ -32,7 +32,7 @@ _PATIENCE = 10
 
 
 @complex_lowering("eig")
-def _eig(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> list[Ref]:
+def _eig(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> list[Ref]:
     a, scale, bound = _scaled(b, call, flags)
     triangular, unitary = _schur(a, bound)
     values, vectors = _triangular_vectors(triangular, bound)
@@ -40,14 +40,14 @@ def _eig(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> list[Ref]:
 
 
 @complex_lowering("eigvals")
-def _eigvals(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _eigvals(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     a, scale, bound = _scaled(b, call, flags)
     triangular, _ = _schur(a, bound)
     return _row(_diagonal(triangular).scaled(scale))
 
 
 def _scaled(
-    b: GraphBuilder, call: Call, flags: Sequence[bool]
+    b: OnnxBuilder, call: Call, flags: Sequence[bool]
 ) -> tuple[ComplexFormula, Formula, Formula]:
     """Matrices without large elements, their scale, and what counts as nothing beside them."""
     a = ComplexFormula.of(b, call.operands[0], flags[0])

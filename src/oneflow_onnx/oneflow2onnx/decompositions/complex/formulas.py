@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.complex_numbers import joined, parts
 from oneflow_onnx.oneflow2onnx.formulas import Formula, atan2
 from oneflow_onnx.oneflow2onnx.reference import Ref
@@ -25,7 +25,7 @@ class ComplexFormula:
     im: Formula
 
     @classmethod
-    def of(cls, b: GraphBuilder, x: Ref, is_complex: bool) -> ComplexFormula:
+    def of(cls, b: OnnxBuilder, x: Ref, is_complex: bool) -> ComplexFormula:
         """The formula of a value: pairs for complex numbers, or real numbers."""
         re, im = parts(b, x) if is_complex else (x, o.filled(b, x.shape, 0, x.dtype))
         return cls(Formula(b, re), Formula(b, im))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.complex_numbers import complex_lowering, joined, parts
 from oneflow_onnx.oneflow2onnx.decompositions.complex.formulas import ComplexFormula
 from oneflow_onnx.oneflow2onnx.formulas import Formula, atan2
@@ -19,73 +19,73 @@ from oneflow_onnx.oneflow2onnx.sizes import Dim, Shape, broadcast_shapes, requir
 
 
 @complex_lowering("view_as_real", "view_as_complex", "check_overlap")
-def _same(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _same(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     return call.operands[0]
 
 
 @complex_lowering("complex")
-def _complex(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _complex(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     re, im = call.operands
     return joined(b, re, im, call.result.shape[:-1])
 
 
 @complex_lowering("polar")
-def _polar(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _polar(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     length, angle = call.operands
     return _from_angle(b, length, angle, call.result.shape)
 
 
-def _from_angle(b: GraphBuilder, length: Ref, angle: Ref, shape: Shape) -> Ref:
+def _from_angle(b: OnnxBuilder, length: Ref, angle: Ref, shape: Shape) -> Ref:
     directions = [b.op(name, angle) for name in ("Cos", "Sin")]
     re, im = (b.op("Mul", length, direction) for direction in directions)
     return joined(b, re, im, shape[:-1])
 
 
 @complex_lowering("real_part", "imag_part")
-def _part(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _part(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     return parts(b, call.operands[0])[call.primitive == "imag_part"]
 
 
 @complex_lowering("conj")
-def _conj(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _conj(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     return _conjugate(b, call.operands[0])
 
 
-def _conjugate(b: GraphBuilder, x: Ref) -> Ref:
+def _conjugate(b: OnnxBuilder, x: Ref) -> Ref:
     return b.op("Mul", x, b.constant([1, -1], x.dtype))
 
 
 @complex_lowering("abs")
-def _abs(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _abs(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     (x,) = call.operands
     return o.reduce(b, "ReduceL2", x, [x.rank - 1], keepdim=False)
 
 
 @complex_lowering("angle")
-def _angle(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _angle(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     re, im = parts(b, call.operands[0])
     return atan2(b, im, re)
 
 
 @complex_lowering("square")
-def _square(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _square(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     (x,) = call.operands
     return _product(b, x, x)
 
 
 @complex_lowering("cube")
-def _cube(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _cube(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     (x,) = call.operands
     return _product(b, _product(b, x, x), x)
 
 
 @complex_lowering("reciprocal")
-def _reciprocal(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _reciprocal(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     return _inverse(b, call.operands[0])
 
 
 @complex_lowering("div")
-def _div(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref | None:
+def _div(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref | None:
     x, y = call.operands
     if not flags[1]:
         return None
@@ -96,7 +96,7 @@ def _div(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref | None:
 
 
 @complex_lowering("add_product", "add_quotient")
-def _add_product(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _add_product(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     """``x + a * y * z``, or ``x + a * y / z``."""
     operands = zip(call.operands, flags, strict=True)
     x, y, z, a = (operand if flag else _from_real(b, operand) for operand, flag in operands)
@@ -105,7 +105,7 @@ def _add_product(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
 
 
 @complex_lowering("add_scaled")
-def _add_scaled(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _add_scaled(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     """``x + a * y``."""
     operands = zip(call.operands, flags, strict=True)
     x, y, a = (operand if flag else _from_real(b, operand) for operand, flag in operands)
@@ -113,7 +113,7 @@ def _add_scaled(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
 
 
 @complex_lowering("lerp")
-def _lerp(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref | None:
+def _lerp(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref | None:
     x, y, weight = call.operands
     if not all(flags):
         return None
@@ -121,7 +121,7 @@ def _lerp(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref | None:
 
 
 @complex_lowering("unit_vectors")
-def _unit_vectors(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref | None:
+def _unit_vectors(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref | None:
     x, eps = call.operands
     if call["p"] != 2 or flags[1]:
         return None
@@ -130,7 +130,7 @@ def _unit_vectors(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref | N
     return b.op("Div", x, b.op("Max", length, b.cast(eps, x.dtype)))
 
 
-def _product(b: GraphBuilder, x: Ref, y: Ref) -> Ref:
+def _product(b: OnnxBuilder, x: Ref, y: Ref) -> Ref:
     shape = broadcast_shapes([x.shape, y.shape])
     (a, c), (d, e) = parts(b, x), parts(b, y)
     re = b.op("Sub", b.op("Mul", a, d), b.op("Mul", c, e))
@@ -138,14 +138,14 @@ def _product(b: GraphBuilder, x: Ref, y: Ref) -> Ref:
     return joined(b, re, im, shape[:-1])
 
 
-def _inverse(b: GraphBuilder, x: Ref) -> Ref:
+def _inverse(b: OnnxBuilder, x: Ref) -> Ref:
     """``conj(x) / |x|^2``."""
     square = o.reduce(b, "ReduceSumSquare", x, [x.rank - 1])
     return b.op("Div", _conjugate(b, x), square)
 
 
 @complex_lowering("zeros_like")
-def _zeros_like(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _zeros_like(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     return o.filled(b, call.result.shape, 0, call.result.dtype)
 
 
@@ -153,18 +153,18 @@ def _zeros_like(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
 
 
 @complex_lowering("exp", "log", "sqrt")
-def _function(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _function(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     x = ComplexFormula.of(b, call.operands[0], flags[0])
     return getattr(x, call.primitive)().pairs
 
 
 @complex_lowering("rsqrt")
-def _rsqrt(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _rsqrt(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     return _inverse(b, ComplexFormula.of(b, call.operands[0], flags[0]).sqrt().pairs)
 
 
 @complex_lowering("pow")
-def _pow(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _pow(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     x, y = (ComplexFormula.of(b, *operand) for operand in zip(call.operands, flags, strict=True))
     power = (y * x.log()).exp()
     # The logarithm of 0 is infinite.
@@ -174,7 +174,7 @@ def _pow(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
 
 
 @complex_lowering("sin", "cos", "sinh", "cosh")
-def _waves(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _waves(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     """From the functions of the parts; ``sinh(z) = -i sin(iz)``, and ``cosh(z) = cos(iz)``."""
     z = ComplexFormula.of(b, call.operands[0], flags[0])
     is_hyp = call.primitive.endswith("h")
@@ -188,7 +188,7 @@ def _waves(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
 
 
 @complex_lowering("tan", "tanh")
-def _tangents(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _tangents(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     """Write tangents by the formula for the tangent of a sum; ``tanh(z) = -i tan(iz)``."""
     z = ComplexFormula.of(b, call.operands[0], flags[0])
     is_hyperbolic = call.primitive == "tanh"
@@ -199,7 +199,7 @@ def _tangents(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
 
 
 @complex_lowering("asin", "asinh", "acos", "acosh", "atan", "atanh")
-def _inverse_functions(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _inverse_functions(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     """Write them as logarithms, with ``asin(z) = -i asinh(iz)`` and ``atan(z) = -i atanh(iz)``."""
     z = ComplexFormula.of(b, call.operands[0], flags[0])
     name = call.primitive
@@ -229,7 +229,7 @@ def _atanh(z: ComplexFormula) -> ComplexFormula:
 
 
 @complex_lowering("prod")
-def _prod(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _prod(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     """Products of halves, until one number is left."""
     x, dims = call.operands[0], call["dims"]
     if 0 in x.shape:
@@ -249,7 +249,7 @@ def _prod(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
 
 
 @complex_lowering("fourier")
-def _fourier(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _fourier(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     x = call.operands[0] if flags[0] else _from_real(b, call.operands[0])
     for dim in call["dims"]:
         size = x.shape[dim]
@@ -259,19 +259,19 @@ def _fourier(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     return x
 
 
-def _from_real(b: GraphBuilder, x: Ref) -> Ref:
+def _from_real(b: OnnxBuilder, x: Ref) -> Ref:
     return joined(b, x, o.filled(b, x.shape, 0, x.dtype), x.shape)
 
 
 @complex_lowering("fourier_of_real")
-def _fourier_of_real(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _fourier_of_real(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     (x,), dim = call.operands, call["dim"]
     single = o.unsqueeze(b, x, [x.rank])
     return _transformed(b, single, dim, call.result.shape[dim], onesided=True)
 
 
 @complex_lowering("fourier_to_real")
-def _fourier_to_real(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
+def _fourier_to_real(b: OnnxBuilder, call: Call, flags: Sequence[bool]) -> Ref:
     """The inverse transform of a half together with the other one, its conjugate mirrored."""
     dim = call["dim"]
     x = call.operands[0] if flags[0] else _from_real(b, call.operands[0])
@@ -284,7 +284,7 @@ def _fourier_to_real(b: GraphBuilder, call: Call, flags: Sequence[bool]) -> Ref:
 
 
 def _transformed(
-    b: GraphBuilder, x: Ref, dim: int, size: Dim, inverse: bool = False, onesided: bool = False
+    b: OnnxBuilder, x: Ref, dim: int, size: Dim, inverse: bool = False, onesided: bool = False
 ) -> Ref:
     """ONNX's transform of pairs, or of single numbers, to `size` pairs along `dim`."""
     if x.rank == 2:

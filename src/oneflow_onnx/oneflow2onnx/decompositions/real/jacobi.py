@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.decompositions.real.reflections import (
     householder_vectors,
     product_of_householder,
@@ -142,7 +142,7 @@ def _in_order(keys: Formula, *matrices: Formula) -> list[Formula]:
 
 
 @equation_lowering("svd")
-def _svd(b: GraphBuilder, equation: Equation) -> list[Ref]:
+def _svd(b: OnnxBuilder, equation: Equation) -> list[Ref]:
     """Singular values and, where requested, vectors."""
     a = Formula(b, equation.operands[0])
     if equation["subset_by_index"] is not None:
@@ -179,7 +179,7 @@ def _completed(x: Formula, full: bool) -> Formula:
 
 
 @equation_lowering("eigh")
-def _eigh(b: GraphBuilder, equation: Equation) -> list[Ref]:
+def _eigh(b: OnnxBuilder, equation: Equation) -> list[Ref]:
     """Eigenvectors and eigenvalues of symmetric matrices, the smallest value first.
 
     The singular vectors of a matrix with positive eigenvalues are its eigenvectors; a multiple of

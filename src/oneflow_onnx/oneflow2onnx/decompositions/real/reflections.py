@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation_lowering
 from oneflow_onnx.oneflow2onnx.formulas import (
     Formula,
@@ -66,20 +66,20 @@ def product_of_householder(packed: Formula, scales: Formula, columns: Dim) -> Fo
 
 
 @equation_lowering("geqrf")
-def _geqrf(b: GraphBuilder, equation: Equation) -> list[Ref]:
+def _geqrf(b: OnnxBuilder, equation: Equation) -> list[Ref]:
     packed, scales = householder_vectors(Formula(b, equation.operands[0]), equation.shapes[1][-1])
     return [packed.ref, o.squeeze(b, scales.ref, [scales.ref.rank - 1])]
 
 
 @equation_lowering("householder_product")
-def _householder_product(b: GraphBuilder, equation: Equation) -> Ref:
+def _householder_product(b: OnnxBuilder, equation: Equation) -> Ref:
     packed, scales = equation.operands
     scales = o.unsqueeze(b, scales, [scales.rank])
     return product_of_householder(Formula(b, packed), Formula(b, scales), equation.shape[-1]).ref
 
 
 @equation_lowering("qr")
-def _qr(b: GraphBuilder, equation: Equation) -> list[Ref]:
+def _qr(b: OnnxBuilder, equation: Equation) -> list[Ref]:
     """The orthogonal and the upper triangular factor."""
     if equation["pivoting"]:
         raise Unsupported("QR factorizations with pivoting")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from oneflow_onnx.oneflow2onnx import operators as o
-from oneflow_onnx.oneflow2onnx.builder import GraphBuilder
+from oneflow_onnx.oneflow2onnx.builder import OnnxBuilder
 from oneflow_onnx.oneflow2onnx.equations.table import Equation, equation_lowering
 from oneflow_onnx.oneflow2onnx.formulas import Formula
 from oneflow_onnx.oneflow2onnx.gamma_functions import digamma, lgamma, zeta
@@ -20,23 +20,23 @@ _MOST_STEPS = 1000
 
 
 @equation_lowering("lgamma")
-def _lgamma(b: GraphBuilder, equation: Equation) -> Ref:
+def _lgamma(b: OnnxBuilder, equation: Equation) -> Ref:
     return lgamma(Formula(b, equation.operands[0])).ref
 
 
 @equation_lowering("digamma")
-def _digamma(b: GraphBuilder, equation: Equation) -> Ref:
+def _digamma(b: OnnxBuilder, equation: Equation) -> Ref:
     return digamma(Formula(b, equation.operands[0])).ref
 
 
 @equation_lowering("zeta")
-def _zeta(b: GraphBuilder, equation: Equation) -> Ref:
+def _zeta(b: OnnxBuilder, equation: Equation) -> Ref:
     s, q = equation.operands
     return zeta(Formula(b, s), Formula(b, q)).ref
 
 
 @equation_lowering("polygamma")
-def _polygamma(b: GraphBuilder, equation: Equation) -> Ref:
+def _polygamma(b: OnnxBuilder, equation: Equation) -> Ref:
     n, x = (Formula(b, operand) for operand in equation.operands)
     odd = (n * 0.5).apply("Floor") * 2 < n
     value = lgamma(n + 1).exp() * zeta(n + 1, x)
@@ -69,7 +69,7 @@ _TAIL = (
 
 
 @equation_lowering("erf_inv")
-def _erf_inv(b: GraphBuilder, equation: Equation) -> Ref:
+def _erf_inv(b: OnnxBuilder, equation: Equation) -> Ref:
     x = Formula(b, equation.operands[0])
     w = -((1 - x) * (1 + x)).log()
     near = w < 5
@@ -116,14 +116,14 @@ def _bessel(x: Formula, small: Sequence[float], large: Sequence[float]) -> tuple
 
 
 @equation_lowering("bessel_i0e")
-def _bessel_i0e(b: GraphBuilder, equation: Equation) -> Ref:
+def _bessel_i0e(b: OnnxBuilder, equation: Equation) -> Ref:
     x = Formula(b, equation.operands[0])
     inner, outer = _bessel(x, _I0_SMALL, _I0_LARGE)
     return (x.apply("Abs") < 3.75).where(inner, outer).ref
 
 
 @equation_lowering("bessel_i1e")
-def _bessel_i1e(b: GraphBuilder, equation: Equation) -> Ref:
+def _bessel_i1e(b: OnnxBuilder, equation: Equation) -> Ref:
     x = Formula(b, equation.operands[0])
     inner, outer = _bessel(x, _I1_SMALL, _I1_LARGE)
     return (x.apply("Abs") < 3.75).where(inner * x, outer * x.apply("Sign")).ref
@@ -133,7 +133,7 @@ def _bessel_i1e(b: GraphBuilder, equation: Equation) -> Ref:
 
 
 @equation_lowering("igamma", "igammac")
-def _igamma(b: GraphBuilder, equation: Equation) -> Ref:
+def _igamma(b: OnnxBuilder, equation: Equation) -> Ref:
     """Its series up to x = a + 1, else the continued fraction of its complement."""
     a, x = (Formula(b, o.expand(b, operand, equation.shape)) for operand in equation.operands)
     bad = (a < 0) | a.equals(0) | (x < 0)
