@@ -17,7 +17,9 @@ MISSING_DEVICES = {
     "device_memory_used device_of get_arch_list get_device_capability get_device_name "
     "get_device_properties get_gencode_flags get_stream_from_external init is_available "
     "is_bf16_supported is_initialized is_tf32_supported memory_usage power_draw set_device "
-    "set_stream stream synchronize temperature utilization",
+    "set_stream stream synchronize temperature utilization XPUGraph=Graph MemPool "
+    "XPUPluggableAllocator=PluggableAllocator change_current_allocator graph graph_pool_handle "
+    "is_current_stream_capturing make_graphed_callables use_mem_pool",
     "torch.xpu.memory": _XPU_MEMORY,
     "torch.xpu.random": _XPU_RANDOM,
     "torch.xpu.streams": "Event Stream",
@@ -25,7 +27,8 @@ MISSING_DEVICES = {
     "default_stream device device_count empty_cache=synchronize get_device_capability "
     "get_device_properties init is_available is_bf16_supported is_initialized "
     "max_memory_allocated memory_allocated memory_stats record_memory_history "
-    "reset_peak_memory_stats=empty_cache set_device set_stream snapshot stream synchronize",
+    "reset_peak_memory_stats=empty_cache set_device set_stream snapshot stream synchronize "
+    "MTIAGraph=Graph graph graph_pool_handle",
     "torch.mtia.memory": "max_memory_allocated memory_allocated memory_stats "
     "reset_peak_memory_stats=empty_cache",
     "torch.mps": "Event compile_shader current_allocated_memory device_count "

@@ -8,7 +8,25 @@ from functools import partial
 from typing import Any, TypeVar
 
 from oneflow import nn
+from oneflow.mock_torch.pytorch import compiler_config as config  # noqa: F401 - a module in it
 from oneflow.mock_torch.pytorch.compiled_module import OptimizedModule
+from oneflow.mock_torch.pytorch.compiler_choices import (
+    get_default_backend as get_default_backend,
+    load_cache_artifacts as load_cache_artifacts,
+    load_compiled_function as load_compiled_function,
+    save_cache_artifacts as save_cache_artifacts,
+    set_default_backend as set_default_backend,
+    set_enable_guard_collectives as set_enable_guard_collectives,
+    wrap_numpy as wrap_numpy,
+)
+from oneflow.mock_torch.pytorch.compiler_guards import (
+    keep_portable_guards_unsafe as keep_portable_guards_unsafe,
+    keep_tensor_guards_unsafe as keep_tensor_guards_unsafe,
+    skip_all_guards_unsafe as skip_all_guards_unsafe,
+    skip_guard_on_all_nn_modules_unsafe as skip_guard_on_all_nn_modules_unsafe,
+    skip_guard_on_globals_unsafe as skip_guard_on_globals_unsafe,
+    skip_guard_on_inbuilt_nn_modules_unsafe as skip_guard_on_inbuilt_nn_modules_unsafe,
+)
 
 Decorated = TypeVar("Decorated")
 _STANCES = (

@@ -6,8 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from oneflow.mock_torch.pytorch.rearrangement import rearrange as rearrange
 from oneflow.module.module import Module
 from oneflow.nn.modules.batchnorm import _BatchNorm
+from oneflow.tensor.tensor import Tensor
 
 _REMOVED = ("mutations", "mutations_and_views")
 
@@ -67,4 +69,14 @@ def replace_all_batch_norm_modules_(root: Module) -> Module:
     return root
 
 
-__all__ = ["functionalize", "replace_all_batch_norm_modules_"]
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """Return the tensor behind those that transforms make, which is the tensor itself.
+
+    Args:
+        tensor: a tensor within a transformed function.
+        recurse: whether to look behind all transforms.
+    """
+    return tensor
+
+
+__all__ = ["debug_unwrap", "functionalize", "rearrange", "replace_all_batch_norm_modules_"]

@@ -6,12 +6,15 @@ from typing import Any, NoReturn
 
 from oneflow.base.dtype import DType
 from oneflow.mock_torch.missing import raise_missing
+from oneflow.mock_torch.pytorch._C.names import DispatchKey
+from oneflow.mock_torch.pytorch.aten import OpOverload, aten_operator
 from oneflow.mock_torch.pytorch.operator_checks import opcheck as opcheck
 from oneflow.mock_torch.pytorch.operator_definition import (
     COMPOSITE,
     META,
     CustomOpDef as CustomOpDef,
     Kernel,
+    device_type_of,
     function_of,
 )
 from oneflow.mock_torch.pytorch.operator_schema import (
@@ -155,6 +158,104 @@ def register_autograd(
     _operator_of(op).register_autograd(backward, setup_context=setup_context)
 
 
+def register_torch_dispatch(
+    op: Any, torch_dispatch_class: type, func: Kernel | None = None, /, **options: Any
+) -> Any:
+    """Add what is called for a mode or a class: `CustomOpDef.register_torch_dispatch`.
+
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        >>> class Mode(torch.utils._python_dispatch.TorchDispatchMode):
+        ...     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        ...         return func(*args, **(kwargs or {}))
+        >>> @torch.library.custom_op("example::half", mutates_args=())
+        ... def half(x: torch.Tensor) -> torch.Tensor:
+        ...     return x / 2
+        >>> @torch.library.register_torch_dispatch("example::half", Mode)
+        ... def _(mode, func, types, args, kwargs):
+        ...     return args[0] / 4
+        >>> with Mode():
+        ...     quarter = half(torch.ones(1))
+        >>> quarter.item()
+        0.25
+    """
+    return _operator_of(op).register_torch_dispatch(torch_dispatch_class, func)
+
+
+def fallthrough_kernel(*args: Any, **kwargs: Any) -> NoReturn:
+    """Mark a dispatch key as one without a kernel, for `Library.impl`; it is never called.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError("fallthrough_kernel() should never be called.")
+
+
+class _KernelFunction:
+    """A kernel of an operator.
+
+    Args:
+        function: what computes it.
+    """
+
+    def __init__(self, function: Kernel) -> None:
+        self._function = function
+
+    def call_boxed(self, keyset: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the kernel; the dispatch keys, of which none is looked at, come first."""
+        return self._function(*args, **kwargs)
+
+    __call__ = call_boxed
+
+
+def get_kernel(op: Any, dispatch_key: Any) -> _KernelFunction:
+    """Return the kernel of an operator for a dispatch key.
+
+    Args:
+        op: the operator, or its name, such as ``"aten::add.Tensor"``.
+        dispatch_key: the key or its name; for operators of ATen the kernel is the same for all.
+
+    Raises:
+        ValueError: there is no such key, or `op` is no operator.
+        RuntimeError: there is no such operator.
+
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        >>> kernel = torch.library.get_kernel("aten::add.Tensor", "CPU")
+        >>> kernel.call_boxed(torch.DispatchKeySet(torch.DispatchKey.CPU), torch.ones(1), 2).item()
+        3.0
+    """
+    if not isinstance(op, str | OpOverload | CustomOpDef):
+        raise ValueError(f"get_kernel({op}): got unexpected type for op: {type(op)}")
+    name = dispatch_key if isinstance(dispatch_key, str) else dispatch_key.name
+    if name not in DispatchKey.__members__:
+        raise ValueError(f"Invalid dispatch key: {dispatch_key}")
+    if isinstance(op, str):
+        namespace, _, rest = op.partition("::")
+        packet, _, overload = rest.partition(".")
+        operator = OPERATORS.get(op)
+        if operator is None and namespace == "aten":
+            op = getattr(_aten_operator(packet), overload or "default")
+        elif operator is not None:
+            op = operator
+        else:
+            raise RuntimeError(f"operator {op} does not exist")
+    if isinstance(op, CustomOpDef):
+        return _KernelFunction(op._kernel(device_type_of(name)))
+    return _KernelFunction(op.kernel)
+
+
+def _aten_operator(name: str) -> Any:
+    try:
+        return aten_operator(name)
+    except AttributeError:
+        raise RuntimeError(f"operator aten::{name} does not exist") from None
+
+
 def _operator_of(op: Any) -> CustomOpDef:
     return op if isinstance(op, CustomOpDef) else _operator(op)
 
@@ -210,6 +311,8 @@ class Library:
         key = dispatch_key or self.dispatch_key or COMPOSITE
         name = op_name if isinstance(op_name, str) else op_name.name
         operator = _operator(f"{self.ns}::{name.rpartition('::')[2]}")
+        if fn is fallthrough_kernel:
+            return
         if key == META:
             operator.register_fake(fn)
         elif not key.startswith("Autocast"):

@@ -8,6 +8,7 @@ from oneflow.mock_torch.pytorch.masked_functions import (
     cumprod as cumprod,
     cumsum as cumsum,
     log_softmax as log_softmax,
+    logaddexp as logaddexp,
     logsumexp as logsumexp,
     mean as mean,
     median as median,

@@ -81,6 +81,28 @@ amin = _over("amin", math.inf, flow.amin)
 logsumexp = _over("logsumexp", -math.inf, flow.logsumexp)
 
 
+def logaddexp(
+    input: Tensor,
+    other: Tensor,
+    *,
+    dtype: Any = None,
+    input_mask: Tensor | None = None,
+    other_mask: Tensor | None = None,
+) -> Tensor:
+    """The logarithm of the sum of the exponentials of two tensors.
+
+    Args:
+        input: a tensor.
+        other: another one.
+        dtype: of the result; that of `input` by default.
+        input_mask: True where an element of `input` is kept; others count as minus infinity.
+        other_mask: likewise for `other`.
+    """
+    first = _filled(input, input_mask, -math.inf)
+    second = _filled(other, other_mask, -math.inf)
+    return flow.logaddexp(first, second).to(dtype=dtype or input.dtype)
+
+
 def mean(
     input: Tensor,
     dim: _Dims = None,

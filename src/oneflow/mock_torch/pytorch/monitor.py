@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING as TYPE_CHECKING, Any
 
 STAT_EVENT = "torch.monitor.Stat"
 data_value_t = str | float | int | bool
@@ -25,6 +25,10 @@ class Aggregation(enum.Enum):
 
     def __int__(self) -> int:
         return self.value
+
+
+COUNT, MAX, MEAN = Aggregation.COUNT, Aggregation.MAX, Aggregation.MEAN
+MIN, SUM, VALUE = Aggregation.MIN, Aggregation.SUM, Aggregation.VALUE
 
 
 class Event:

@@ -15,6 +15,7 @@ from oneflow import autograd
 from oneflow.amp.autocast import autocast, is_autocast_enabled
 from oneflow.base.dtype import DType, float64
 from oneflow.mock_torch.pytorch._C.names import BELOW_AUTOGRAD, _AutoDispatchBelowAutograd
+from oneflow.tensor.python_dispatch import DISPATCH, dispatch_types, is_asked
 from oneflow.tensor.tensor import Tensor
 
 Kernel = Callable[..., Any]
@@ -23,6 +24,18 @@ Kernel = Callable[..., Any]
 COMPOSITE = "CompositeImplicitAutograd"
 #: The dispatch key, and the type of device, of tensors without values.
 META = "Meta"
+
+
+class _Counting:
+    """The function that is called in place of operators, with their arguments; None: there is none.
+
+    It calls `CustomOpDef.compute`.
+    """
+
+    call: Callable[[CustomOpDef, tuple, dict[str, Any]], Any] | None = None
+
+
+COUNTING = _Counting()
 
 
 class CustomOpDef:
@@ -37,6 +50,8 @@ class CustomOpDef:
         autograd_kernels: functions that are called in their place above autograd, likewise.
         function: the operator with the gradient that it was given; None: as its kernel has it.
         mutates: the names of arguments that it changes, or ``"unknown"``.
+        rules: functions that are called in its place where a mode or the class of an argument is of
+            a type.
     """
 
     def __init__(self, name: str) -> None:
@@ -48,6 +63,7 @@ class CustomOpDef:
         self.fake: Kernel | None = None
         self.autocast: dict[str | None, DType] = {}
         self.mutates: Sequence[str] = ()
+        self.rules: dict[type, Kernel] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the kernel for the arguments' device.
@@ -57,12 +73,26 @@ class CustomOpDef:
             RuntimeError: the operator does not take these arguments.
         """
         args, kwargs = self._bound(args, kwargs)
+        if COUNTING.call is not None:
+            return COUNTING.call(self, args, kwargs)
+        return self.compute(args, kwargs)
+
+    def compute(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Compute the operator of all arguments; no counter is told.
+
+        Raises:
+            NotImplementedError: there is no kernel for the arguments' device.
+        """
+        if self.rules and is_asked(args, kwargs):
+            result = self._by_rule(args, kwargs)
+            if result is not NotImplemented:
+                return result
         device = _device_of(args)
         dtype = self.autocast.get(device)
         if dtype is not None and device is not None and is_autocast_enabled(device):
             with autocast(device, enabled=False):
                 cast = {name: _cast(device, dtype, value) for name, value in kwargs.items()}
-                return self(*(_cast(device, dtype, value) for value in args), **cast)
+                return self.compute(tuple(_cast(device, dtype, value) for value in args), cast)
         if BELOW_AUTOGRAD.count:
             return self._kernel(device)(*args, **kwargs)
         above = _select_kernel(self.autograd_kernels, device)
@@ -84,6 +114,37 @@ class CustomOpDef:
             raise RuntimeError(f"`{self.name}` takes {self.signature}: {error}") from None
         bound.apply_defaults()
         return bound.args, bound.kwargs
+
+    def _by_rule(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The result of the rule for the innermost mode, or else for a class of an argument."""
+        types, modes = dispatch_types(args, kwargs), DISPATCH.modes
+        rule = self.rules.get(type(modes[-1])) if modes else None
+        if rule is not None:
+            DISPATCH.modes = modes[:-1]
+            try:
+                return rule(modes[-1], self, types, args, kwargs)
+            finally:
+                DISPATCH.modes = modes
+        for kind in types:
+            if kind in self.rules:
+                return self.rules[kind](kind, self, types, args, kwargs)
+        return NotImplemented
+
+    def register_torch_dispatch(
+        self, torch_dispatch_class: type, func: Kernel | None = None, /
+    ) -> Any:
+        """Add what is called where a mode, or the class of an argument, is of a type.
+
+        Args:
+            torch_dispatch_class: the type of the mode, or the class of tensors.
+            func: takes the mode or the class, the operator, the classes of the arguments that
+                compute operators, the arguments, and those by name; without one, a decorator is
+                returned.
+        """
+        if func is None:
+            return lambda function: self.register_torch_dispatch(torch_dispatch_class, function)
+        self.rules[torch_dispatch_class] = func
+        return func
 
     def _below_autograd(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         with _AutoDispatchBelowAutograd():

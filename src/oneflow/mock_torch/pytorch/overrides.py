@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -17,6 +19,7 @@ from oneflow.tensor.function_modes import (
 from oneflow.tensor.subclasses import (
     OVERRIDABLE,
     OVERRIDES,
+    DisableTorchFunctionSubclass,
     call_torch_function,
     overridden_members,
     types_of,
@@ -25,6 +28,15 @@ from oneflow.tensor.tensor import Tensor
 
 #: The modules whose functions ask classes and modes, beside the class of tensors.
 _MODULES = ("", ".functional", ".nn.functional", ".nn.init", ".linalg", ".fft", ".special")
+
+
+class _Hop(threading.local):
+    """The state of a thread whose next function that would ask asks nobody."""
+
+    is_skipped = False
+
+
+_HOP = _Hop()
 
 
 def _asked(arguments: Iterable[Any]) -> tuple[type, ...]:
@@ -46,6 +58,9 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """
     if not isinstance(relevant_args, Iterable):
         raise TypeError("expected a sequence")
+    if _HOP.is_skipped:
+        _HOP.is_skipped = False
+        return False
     return bool(OVERRIDES.asked_modes or _asked(relevant_args))
 
 
@@ -170,17 +185,92 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
     return None
 
 
+def redispatch_function(
+    func: Callable[..., Any], types: Any, args: Any, kwargs: dict[str, Any] | None
+) -> Any:
+    """Call a function that asks nobody itself; those that it calls ask again.
+
+    Args:
+        func: the function that a ``__torch_function__`` got.
+        types: the classes that it got; not used.
+        args: its arguments.
+        kwargs: those by name.
+
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        >>> class Doubled(torch.Tensor):
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        ...         return 2 * torch.overrides.redispatch_function(func, types, args, kwargs)
+        >>> torch.exp(torch.zeros(1).as_subclass(Doubled)).item()
+        2.0
+    """
+    if func in OVERRIDABLE or is_tensor_method_or_property(func):
+        with DisableTorchFunctionSubclass():
+            return inspect.unwrap(func)(*args, **(kwargs or {}))
+    before, _HOP.is_skipped = _HOP.is_skipped, True
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        _HOP.is_skipped = before
+
+
+@contextlib.contextmanager
+def enable_reentrant_dispatch() -> Iterator[None]:
+    """Let a ``__torch_dispatch__`` ask again for operators in a block, which it does as it is."""
+    yield
+
+
+def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
+    """Return a function with the parameters of each one that can be overridden; it returns -1.
+
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        >>> torch.overrides.get_testing_overrides()[torch.add](1, 2)
+        -1
+    """
+    members = (f for functions in get_overridable_functions().values() for f in functions)
+    return {function: _like(function) for function in members}
+
+
+def _like(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with the parameters of another; all arguments that are optional there are here."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # some of built-in classes
+        return lambda *args, **kwargs: -1
+    plain = [
+        parameter.replace(
+            annotation=inspect.Parameter.empty,
+            default=None
+            if parameter.default is not inspect.Parameter.empty
+            else inspect.Parameter.empty,
+        )
+        for parameter in parameters
+        if not parameter.name.startswith("_")
+    ]
+    text = str(inspect.Signature(plain))[1:-1]
+    return eval(f"lambda {text}: -1")
+
+
 __all__ = [
     "BaseTorchFunctionMode",
     "TorchFunctionMode",
+    "enable_reentrant_dispatch",
     "get_ignored_functions",
     "get_overridable_functions",
+    "get_testing_overrides",
     "handle_torch_function",
     "has_torch_function",
     "has_torch_function_unary",
     "has_torch_function_variadic",
     "is_tensor_like",
     "is_tensor_method_or_property",
+    "redispatch_function",
     "resolve_name",
     "wrap_torch_function",
 ]

@@ -1,5 +1,6 @@
 """Names that ``torch.sparse`` has beside `oneflow.sparse`: older constructors."""
 
+from oneflow.mock_torch.pytorch.sparse_gradients import as_sparse_gradcheck
 from oneflow.mock_torch.pytorch.sparse_types import constructor
 
 BFloat16Tensor = constructor("BFloat16Tensor", "cpu", "torch.sparse")
@@ -22,4 +23,5 @@ __all__ = [
     "IntTensor",
     "LongTensor",
     "ShortTensor",
+    "as_sparse_gradcheck",
 ]

@@ -110,6 +110,22 @@ class StreamContext(_MissingDevice):
     """A block on a stream of a device that is not here."""
 
 
+class Graph(_MissingDevice):
+    """A recorded sequence of work for a device that is not here."""
+
+
+class graph(_MissingDevice):
+    """A block that is recorded as a `Graph`."""
+
+
+class MemPool(_MissingDevice):
+    """Memory of a device that is not here, apart from the rest."""
+
+
+class PluggableAllocator(_MissingDevice):
+    """A library that allocates memory of a device that is not here."""
+
+
 class device(_MissingDevice):
     """A block on a device that is not here."""
 
@@ -129,14 +145,16 @@ def _unsupported(name: str) -> Any:
 
 #: Functions that need a device.
 _NEEDS_DEVICE = (
-    "attach_out_of_memory_observer can_device_access_peer clock_rate compile_shader "
-    "current_allocated_memory current_device current_stream default_stream device_memory_used "
-    "driver_allocated_memory get_core_count get_device_capability get_device_name "
-    "get_device_properties get_name get_per_process_memory_fraction get_rng_state "
-    "get_stream_from_external init initial_seed is_capturing_metal is_metal_capture_enabled "
-    "load_metallib mem_get_info memory_usage metal_capture power_draw profile "
-    "recommended_max_memory reset_accumulated_memory_stats "
-    "reset_peak_memory_stats set_device set_per_process_memory_fraction set_rng_state "
-    "set_rng_state_all set_stream snapshot start stop stream synchronize temperature utilization"
+    "attach_out_of_memory_observer can_device_access_peer change_current_allocator clock_rate "
+    "compile_shader current_allocated_memory current_device current_stream default_stream "
+    "device_memory_used driver_allocated_memory get_core_count get_device_capability "
+    "get_device_name get_device_properties get_name get_per_process_memory_fraction "
+    "get_rng_state get_stream_from_external graph_pool_handle init initial_seed "
+    "is_current_stream_capturing "
+    "is_capturing_metal is_metal_capture_enabled load_metallib make_graphed_callables "
+    "mem_get_info memory_usage metal_capture power_draw profile recommended_max_memory "
+    "reset_accumulated_memory_stats reset_peak_memory_stats set_device "
+    "set_per_process_memory_fraction set_rng_state set_rng_state_all set_stream snapshot start "
+    "stop stream synchronize temperature use_mem_pool utilization"
 )
 globals().update({name: _unsupported(name) for name in _NEEDS_DEVICE.split()})

@@ -37,3 +37,17 @@ class set_multithreading_enabled(contextlib.ContextDecorator):
     def clone(self) -> Self:
         """Return another one with the same mode."""
         return type(self)(self.mode)
+
+
+class enforce_grad_layout_policy(set_multithreading_enabled):
+    """Context manager, decorator or function that says whether gradients have parameters' strides.
+
+    A tensor has strides of its own only as a view, and gradients are no views: they are as
+    parameters are in either case.
+
+    Args:
+        enable: whether they must.
+    """
+
+    def __init__(self, enable: bool = True) -> None:
+        super().__init__(enable)

@@ -22,6 +22,12 @@ class RRef(Missing):
     _reason = _REASON
 
 
+class RemoteModule(Missing):
+    """The type of modules that other processes run."""
+
+    _reason = _REASON
+
+
 def init_rpc(*args: Any, **kwargs: Any) -> NoReturn:
     """Refuse to begin.
 
@@ -31,4 +37,4 @@ def init_rpc(*args: Any, **kwargs: Any) -> NoReturn:
     raise_missing("torch.distributed.rpc", _REASON)
 
 
-__all__ = ["RRef", "init_rpc", "is_available"]
+__all__ = ["RRef", "RemoteModule", "init_rpc", "is_available"]

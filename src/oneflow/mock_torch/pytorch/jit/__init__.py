@@ -1,5 +1,13 @@
 """Names that ``torch.jit`` has beside `oneflow.jit`."""
 
+from oneflow.mock_torch.pytorch.jit.compilation_unit import (
+    CompilationUnit as CompilationUnit,
+    enable_onednn_fusion as enable_onednn_fusion,
+    export_opnames as export_opnames,
+    onednn_fusion_enabled as onednn_fusion_enabled,
+    set_fusion_strategy as set_fusion_strategy,
+    strict_fusion as strict_fusion,
+)
 from oneflow.mock_torch.pytorch.jit.script_modules import (
     Attribute as Attribute,
     Error as Error,

@@ -1,9 +1,14 @@
 """Names that ``torch.onnx`` has beside `oneflow.onnx`."""
 
+from oneflow.mock_torch.pytorch.onnx.errors import OnnxExporterError as OnnxExporterError
 from oneflow.mock_torch.pytorch.onnx.exporting import (
     ONNXProgram as ONNXProgram,
     TrainingMode as TrainingMode,
     export as export,
+)
+from oneflow.mock_torch.pytorch.onnx.observing import (
+    ExportableModule as ExportableModule,
+    InputObserver as InputObserver,
 )
 from oneflow.mock_torch.pytorch.onnx.symbolic_registry import (
     TensorProtoDataType as TensorProtoDataType,

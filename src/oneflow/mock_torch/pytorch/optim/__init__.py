@@ -6,3 +6,6 @@ from oneflow.mock_torch.pytorch.optim.optimizers import (
     AdamW as AdamW,
     RMSprop as RMSprop,
 )
+from oneflow.mock_torch.pytorch.optim.stateless import (
+    swap_in_optimizer_params_and_state as swap_in_optimizer_params_and_state,
+)

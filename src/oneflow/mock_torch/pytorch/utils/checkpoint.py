@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Self
 
-from oneflow.autograd.checkpointing import noop_context_fn
+from oneflow.autograd.checkpointing import checkpoint, noop_context_fn
+from oneflow.autograd.function import Function
 from oneflow.mock_torch.pytorch.aten import OpOverload
 from oneflow.mock_torch.pytorch.operator_definition import CustomOpDef
 from oneflow.tensor.tensor import Tensor
@@ -121,15 +123,78 @@ def create_selective_checkpoint_contexts(
     return noop_context_fn()
 
 
+class CheckpointFunction(Function):
+    """Checkpointing as a function of autograd: ``CheckpointFunction.apply``.
+
+    Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     import torch
+        ...     from torch.utils.checkpoint import CheckpointFunction
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> CheckpointFunction.apply(torch.exp, True, x).backward()
+        >>> round(x.grad.item(), 3)
+        2.718
+    """
+
+    @classmethod
+    def apply(cls, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
+        """Call a function, and compute it again in the backward pass.
+
+        Args:
+            run_function: the function.
+            preserve_rng_state: whether it draws the same random numbers again.
+            args: its arguments.
+        """
+        check_backward_validity(args)
+        return checkpoint(
+            run_function, *args, use_reentrant=True, preserve_rng_state=preserve_rng_state
+        )
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Say in a block whether errors of checkpoints tell what differs, which they always do."""
+    yield
+
+
+class GraphExecGroup:
+    """A block of backward passes over different parts of one graph.
+
+    What they have in common is computed again for each, to the same values.
+
+    Raises:
+        RuntimeError: such a block is entered within another.
+    """
+
+    _current: ClassVar[GraphExecGroup | None] = None
+
+    def __enter__(self) -> Self:
+        if GraphExecGroup._current is not None:
+            raise RuntimeError("GraphExecGroup contexts cannot be nested")
+        GraphExecGroup._current = self
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        GraphExecGroup._current = None
+
+    @classmethod
+    def _get_current_group(cls) -> GraphExecGroup | None:
+        return cls._current
+
+
 __all__ = [
     "SAC_IGNORED_OPS",
+    "CheckpointFunction",
     "CheckpointPolicy",
     "DefaultDeviceType",
+    "GraphExecGroup",
     "SelectiveCheckpointContext",
     "check_backward_validity",
     "create_selective_checkpoint_contexts",
     "detach_variable",
     "get_device_states",
     "noop_context_fn",
+    "set_checkpoint_debug_enabled",
     "set_device_states",
 ]

@@ -5,6 +5,16 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from oneflow.mock_torch.missing import raise_missing
+from oneflow.mock_torch.pytorch.utils.compilers import (
+    check_compiler_is_gcc,
+    check_compiler_ok_for_platform,
+    get_compiler_abi_compatibility_and_version,
+    get_cxx_compiler,
+    get_default_build_root,
+    is_ninja_available,
+    remove_extension_h_precompiler_headers,
+    verify_ninja_availability,
+)
 
 _REASON = (
     "extensions in C++ and CUDA need PyTorch's headers and tensors in its memory; most libraries "
@@ -44,8 +54,16 @@ __all__ = [
     "CUDAExtension",
     "CppExtension",
     "SyclExtension",
+    "check_compiler_is_gcc",
+    "check_compiler_ok_for_platform",
+    "get_compiler_abi_compatibility_and_version",
+    "get_cxx_compiler",
+    "get_default_build_root",
     "include_paths",
+    "is_ninja_available",
     "library_paths",
     "load",
     "load_inline",
+    "remove_extension_h_precompiler_headers",
+    "verify_ninja_availability",
 ]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
 
 from oneflow import nn
+from oneflow.mock_torch.pytorch.aten import OpOverloadPacket
+from oneflow.mock_torch.pytorch.operator_definition import COUNTING, CustomOpDef
+from oneflow.mock_torch.pytorch.utils._pytree import tree_leaves, tree_map_only
 from oneflow.module.global_hooks import (
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -14,8 +18,58 @@ from oneflow.primitives.cost.operation_cost import product_flops
 from oneflow.runtime.eager import flush_all
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.runtime.events import SINK, EventKind, TraceEvent
+from oneflow.tensor.tensor import Tensor
 
+
+def _ignore(event: TraceEvent) -> None:
+    """Count nothing: a function counts for the operator that is computed."""
+
+
+_Formula = TypeVar("_Formula", bound=Callable[..., int])
 _GLOBAL = "Global"
+#: Functions that count what an operator computes, by operator.
+_FORMULAS: dict[CustomOpDef, Callable[..., int]] = {}
+
+
+def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[_Formula], _Formula]:
+    """Return a decorator of functions that count what operators compute.
+
+    Args:
+        targets: operators of `torch.library.custom_op`, one or several.
+        get_raw: whether the function takes the arguments, and ``out_val``; else it takes their
+            shapes in place of tensors, and ``out_shape``.
+
+    Raises:
+        ValueError: a target is no operator.
+        NotImplementedError: one is PyTorch's own: of these the steps of XLA's programs count.
+        RuntimeError: one has a function.
+    """
+
+    def register(formula: _Formula) -> _Formula:
+        for target in tree_leaves(targets):
+            if isinstance(target, OpOverloadPacket):
+                raise NotImplementedError(
+                    f"`register_flop_formula`: {target} is PyTorch's; steps of XLA's programs are "
+                    "counted for it"
+                )
+            if not isinstance(target, CustomOpDef):
+                raise ValueError(
+                    f"`targets` must be operators of `torch.library.custom_op`, got {target!r}"
+                )
+            if target in _FORMULAS:
+                raise RuntimeError(f"duplicate registrations for {target.name}")
+            _FORMULAS[target] = formula if get_raw else _of_shapes(formula)
+        return formula
+
+    return register
+
+
+def _of_shapes(formula: Callable[..., int]) -> Callable[..., int]:
+    def count(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
+        args, kwargs, out = tree_map_only(Tensor, lambda x: x.shape, (args, kwargs, out_val))
+        return formula(*args, out_shape=out, **kwargs)
+
+    return count
 
 
 class FlopCounterMode:
@@ -66,6 +120,7 @@ class FlopCounterMode:
         # An operator runs when it is called: of what is gone by then nothing would be computed.
         SETTINGS.by_operator, SETTINGS.limit = True, 1
         SINK.record = self._record
+        COUNTING.call = self._call
         self._handles = [
             register_module_forward_pre_hook(self._begin),
             register_module_forward_hook(self._end, always_call=True),
@@ -76,7 +131,7 @@ class FlopCounterMode:
         for handle in self._handles:
             handle.remove()
         flush_all("sync")
-        SINK.record = None
+        SINK.record = COUNTING.call = None
         SETTINGS.by_operator, SETTINGS.limit = self._before
         self._open = [_GLOBAL]
         if self.display:
@@ -100,6 +155,23 @@ class FlopCounterMode:
             for name in set(self._open) if flops else ():
                 self.flop_counts[name][event.name] += flops
 
+    def _call(self, operator: CustomOpDef, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Compute an operator; where a function counts for it, its steps do not."""
+        formula = _FORMULAS.get(operator)
+        if formula is None:
+            return operator.compute(args, kwargs)
+        flush_all("sync")
+        SINK.record = _ignore
+        try:
+            result = operator.compute(args, kwargs)
+            flush_all("sync")
+        finally:
+            SINK.record = self._record
+        flops = formula(*args, **kwargs, out_val=result)
+        for name in set(self._open):
+            self.flop_counts[name][operator.name] += flops
+        return result
+
     def get_total_flops(self) -> int:
         """Return the sum over everything."""
         return sum(self.flop_counts[_GLOBAL].values())
@@ -122,4 +194,4 @@ class FlopCounterMode:
         return "\n".join(f"{name:<{width}}  {flops:>16}  {part:>8}" for name, flops, part in rows)
 
 
-__all__ = ["FlopCounterMode"]
+__all__ = ["FlopCounterMode", "register_flop_formula"]

@@ -13,6 +13,7 @@ from oneflow.mock_torch.pytorch.distributed.fsdp._fully_shard import (
 from oneflow.mock_torch.pytorch.distributed.fsdp.api import (
     BackwardPrefetch as BackwardPrefetch,
     CPUOffload as CPUOffload,
+    DataParallelMeshDims as DataParallelMeshDims,
     FullOptimStateDictConfig as FullOptimStateDictConfig,
     FullStateDictConfig as FullStateDictConfig,
     LocalOptimStateDictConfig as LocalOptimStateDictConfig,

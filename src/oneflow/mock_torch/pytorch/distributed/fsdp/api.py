@@ -145,3 +145,38 @@ __all__ = [
     "StateDictSettings",
     "StateDictType",
 ]
+
+
+@dataclass(frozen=True)
+class DataParallelMeshDims:
+    """The dimensions of a mesh over which data is parallel, by their names.
+
+    Attributes:
+        shard: those over which parameters are split.
+        replicate: those over which they are copied.
+
+    Example:
+        >>> DataParallelMeshDims(shard="fsdp").shard_names
+        ('fsdp',)
+    """
+
+    shard: str | tuple[str, ...] | None = None
+    replicate: str | tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.shard is None and self.replicate is None:
+            raise ValueError("`shard` or `replicate` must name a dimension of the mesh")
+
+    @property
+    def shard_names(self) -> tuple[str, ...]:
+        """The names of the dimensions over which parameters are split."""
+        return _as_names(self.shard)
+
+    @property
+    def replicate_names(self) -> tuple[str, ...]:
+        """The names of the dimensions over which they are copied."""
+        return _as_names(self.replicate)
+
+
+def _as_names(names: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names or ())

@@ -1,5 +1,7 @@
 """``torch.distributed.nn``: collective operations that gradients flow through."""
 
+from oneflow.autograd.function import Function as Function
+from oneflow.distributed import ReduceOp as ReduceOp, group as group
 from oneflow.mock_torch.pytorch.distributed.nn import functional as functional
 from oneflow.mock_torch.pytorch.distributed.nn.functional import (
     all_gather as all_gather,
@@ -12,3 +14,4 @@ from oneflow.mock_torch.pytorch.distributed.nn.functional import (
     reduce_scatter as reduce_scatter,
     scatter as scatter,
 )
+from oneflow.mock_torch.pytorch.distributed.rpc import RemoteModule as RemoteModule

@@ -1,5 +1,8 @@
 """``torch.distributed.optim``: optimizers of several processes."""
 
+from oneflow.mock_torch.pytorch.distributed.optim.functional_optimizer import (
+    as_functional_optim as as_functional_optim,
+)
 from oneflow.mock_torch.pytorch.distributed.optim.optimizer import (
     DistributedOptimizer as DistributedOptimizer,
 )
@@ -10,4 +13,9 @@ from oneflow.mock_torch.pytorch.distributed.optim.zero_redundancy_optimizer impo
     ZeroRedundancyOptimizer as ZeroRedundancyOptimizer,
 )
 
-__all__ = ["DistributedOptimizer", "PostLocalSGDOptimizer", "ZeroRedundancyOptimizer"]
+__all__ = [
+    "DistributedOptimizer",
+    "PostLocalSGDOptimizer",
+    "ZeroRedundancyOptimizer",
+    "as_functional_optim",
+]
