@@ -12,11 +12,18 @@ import pytest
 from oneflow.primitives.operation import default_rule
 from oneflow.primitives.operators.distance import euclidean_distances, euclidean_distances_x
 from oneflow.primitives.operators.grid_sample import deform_patches, grid_sample
+from oneflow.primitives.operators.indexing import out_of_range
 from oneflow.primitives.operators.norm import moments, normalize_gradient
 from oneflow.primitives.operators.rearrange import roll
 from oneflow.primitives.operators.resample import Resampling, resample
 from oneflow.primitives.operators.sampling import _exact_sums, random_multinomial
 from oneflow.primitives.operators.scan import cummax, cummin, cumprod, cumsum, logcumsumexp
+from oneflow.primitives.operators.scatter import (
+    scatter,
+    scatter_add,
+    scatter_amax,
+    scatter_multiply,
+)
 from oneflow.primitives.operators.statistics import quantile
 from oneflow.primitives.registry import Primitive
 from tests.oracle import array_difference
@@ -91,6 +98,24 @@ def _images_and_offsets(rng):
     return x, rng.uniform(-2, 2, (2, 2 * 9 * 2, 5, 6)).astype("float32")
 
 
+def _rows_and_positions(rng):
+    """Fewer rows than there are, and positions that occur twice; two are behind the end."""
+    x, source = rng.standard_normal((4, 7)), rng.standard_normal((3, 9))
+    positions = rng.integers(0, 7, (3, 9))
+    positions[1, 2], positions[2, 0] = 7, 8
+    return x.astype("float32"), source.astype("float32"), positions
+
+
+def _rows_and_distinct_positions(rng):
+    x, source, _ = _rows_and_positions(rng)
+    return x, source[:, :7], rng.permuted(np.tile(np.arange(7), (3, 1)), axis=1)
+
+
+def _truth_and_positions(rng):
+    x, source, positions = _rows_and_positions(rng)
+    return x > 0, source > 0, positions
+
+
 def _rows_with_infinities(rng):
     x, y = rng.standard_normal((2, 130, 3)).astype("float32")
     x[5, 1], y[7, 2], x[9] = np.inf, np.nan, y[11]
@@ -118,11 +143,26 @@ def _long_row(rng):
 _OF_KERNEL = {"kernel": (3, 3), "stride": (1, 1), "padding": (1, 1), "dilation": (1, 1)}
 _OF_GRID = {"mode": "bilinear", "padding_mode": "zeros", "align_corners": False}
 _OF_COLUMNS = {"dim": 0, "keepdim": False, "interpolation": "linear", "skip_nan": False}
+_PAIRS_OF_POSITIONS = r"i(32|64)\[3,[79],2\]"
 _ALL_DIFFERENCES = r"f32\[130,130,3\]"
 LOWERINGS = {
     "cdist": Lowering(euclidean_distances, _rows_with_infinities, {}, _ALL_DIFFERENCES),
     "cdist of long rows": Lowering(euclidean_distances, _long_rows, {}, r"f32\[2,130,130,37\]"),
     "cdist_gradient": Lowering(euclidean_distances_x, _rows_and_distances, {}, _ALL_DIFFERENCES),
+    "scatter": Lowering(scatter, _rows_and_distinct_positions, {"dim": 1}, _PAIRS_OF_POSITIONS),
+    "scatter_add": Lowering(scatter_add, _rows_and_positions, {"dim": 1}, _PAIRS_OF_POSITIONS),
+    "scatter_add of truth": Lowering(
+        scatter_add, _truth_and_positions, {"dim": 1}, _PAIRS_OF_POSITIONS
+    ),
+    "scatter_amax of columns": Lowering(
+        scatter_amax,
+        lambda rng: tuple(array.T for array in _rows_and_positions(rng)),
+        {"dim": 0},
+        r"i(32|64)\[9,3,2\]",
+    ),
+    "scatter_multiply": Lowering(
+        scatter_multiply, _rows_and_positions, {"dim": 1}, _PAIRS_OF_POSITIONS
+    ),
     "multinomial": Lowering(
         random_multinomial, _weights, {"count": 4, "replacement": False}, r"f32\[[^=]* = sort\["
     ),
@@ -176,6 +216,17 @@ def test_the_values_are_those_of_the_definition(lowering):
     for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         assert a.dtype == b.dtype
         assert not array_difference(np.asarray(a), np.asarray(b), str(a.dtype), 1.0)
+
+
+@pytest.mark.parametrize("bad", [{}, {0: -1}, {4999: 8}, {4998: 2**40, 77: -9, 78: 9}], ids=str)
+@pytest.mark.parametrize("count", [5000, 79])
+def test_the_check_of_positions_tells_the_first_that_is_out_of_range(bad, count):
+    positions = np.random.default_rng(0).integers(0, 8, 5000)
+    positions[list(bad)] = list(bad.values())
+    wrong = [position for position in positions[:count] if not 0 <= position < 8]
+    is_any, first = out_of_range(positions[:count], 0, 8)
+    assert is_any == bool(wrong)
+    assert not wrong or first == wrong[0]
 
 
 def test_the_gradient_of_an_extreme_so_far_is_that_of_the_lowering():

@@ -11,10 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from oneflow.primitives.operators.lax_functions import size_in
+from oneflow.primitives.operators.lax_functions import index_dtype, size_in
 from oneflow.primitives.operators.shape import zeros_of
 from oneflow.primitives.registry import primitive
 from oneflow.primitives.sharding.axes import Axes, Names
+
+# Positions from which on one minimum finds the first that is out of range in half the time that
+# "any" and the position of the maximum take together; it takes more steps.
+_MANY_POSITIONS = 2**12
 
 
 def wrapped(index, size: int):
@@ -32,9 +36,16 @@ def out_of_range(index, low: int, high: int):
     bad = lax.bitwise_or(
         lax.lt(index, size_in(index.dtype, low)), lax.ge(index, size_in(index.dtype, high))
     )
-    first = lax.argmax(bad, 0, np.int64)
+    if index.size < _MANY_POSITIONS:
+        is_any, first = lax.reduce_or(bad, (0,)), lax.argmax(bad, 0, np.int64)
+    else:
+        none = size_in(index_dtype(index.size), index.size)
+        numbers = lax.iota(none.dtype, index.size)
+        # The last position is read where none is out of range.
+        first = lax.reduce_min(lax.select(bad, numbers, lax.full_like(numbers, none)), (0,))
+        is_any = lax.lt(first, none)
     value = lax.dynamic_index_in_dim(index, first, keepdims=False, allow_negative_indices=False)
-    return lax.reduce_or(bad, (0,)), value
+    return is_any, value
 
 
 def _wrap_index(index, *, size: int, dim: int):

