@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 import jax
 
 from oneflow.base import environment
+from oneflow.base.group_ranks import name_of_group
 from oneflow.base.location import PACKAGE
 from oneflow.control_plane.activity import measure_activity
 from oneflow.control_plane.admission import request_admission
@@ -194,7 +195,7 @@ class Agent:
             number: the number of the operation, see `record_collective`.
             in_background: the program goes on meanwhile, so that it may yet do what others need.
         """
-        key = ",".join(map(str, ranks)), number
+        key = name_of_group(ranks), number
         # There is one already if the wait was interrupted; the others may have come since.
         event = self._barriers.setdefault(key, threading.Event())
         if not in_background:

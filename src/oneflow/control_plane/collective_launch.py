@@ -38,6 +38,8 @@ _MAX_PROGRAMS = 1 << 14
 # This lock is held from the record of a program to its launch; signal handlers that run within may
 # launch too.
 _launch_lock = threading.RLock()
+# The same for the exchanges of each group.
+_lock_by_group: dict[tuple[int, ...], contextlib.AbstractContextManager[Any]] = {}
 # The value to wait for until the program that runs on CPUs, if any, is over.
 _end: jax.Array | None = None
 _agent: Agent | None = None
@@ -95,6 +97,34 @@ def launch_collective(
         return arrays
 
 
+def run_exchange(
+    ranks: tuple[int, ...], type: str, description: str, run: Callable[[], Any]
+) -> Any:
+    """Run an exchange by messages.
+
+    Those of other groups, which other threads run, do not wait for it, nor it for them: the threads
+    of another process may begin with the other group.
+
+    Args:
+        ranks: see `launch_collective`.
+        type: see there.
+        description: see there.
+        run: exchanges, and returns the arrays of this process.
+
+    Returns:
+        The arrays that `run` returns.
+    """
+    await_exchanges(ranks)
+    with _lock_by_group.setdefault(ranks, threading.RLock()):
+        number = record_collective(ranks, description)
+        try:
+            _await_others(ranks, type, ("messages", description), number)
+        except BaseException:
+            forget_collective(ranks)
+            raise
+        return run()
+
+
 def launch_exchange(
     ranks: tuple[int, ...], type: str, description: str, run: Callable[[], Any]
 ) -> BackgroundExchange:
@@ -108,7 +138,7 @@ def launch_exchange(
         description: see `launch_collective`.
         run: exchanges, and returns the arrays of this process.
     """
-    with _launch_lock:
+    with _lock_by_group.setdefault(ranks, threading.RLock()):
         number = record_collective(ranks, description)
         program, decision = ("messages", description), threading.Lock()
         is_first = _note_program(ranks, type, program)

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from oneflow.base import environment
+from oneflow.base.group_ranks import ranks_named
 from oneflow.control_plane.activity import Activity
 from oneflow.control_plane.admission import AdmissionControl, ValidatedPeer, reject
 from oneflow.control_plane.channel import Channel
-from oneflow.control_plane.diagnosis import ActivitySample, RankReport, find_mismatch, ranks_of
+from oneflow.control_plane.diagnosis import ActivitySample, RankReport, find_mismatch
 from oneflow.control_plane.hang_detection import HangDetection
 from oneflow.control_plane.job import Job
 from oneflow.control_plane.root_cause import RootCause, is_connection_failure
@@ -250,7 +251,7 @@ class Coordinator:
         """Release the ranks of a group once all of them have reached the same operation."""
         ranks = self._barriers.setdefault((group, count), set())
         ranks.add(rank)
-        if ranks == set(ranks_of(group)):
+        if ranks == set(ranks_named(group)):
             del self._barriers[group, count]
             for member in ranks:
                 self._send(member, release=[group, count])

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from oneflow.base.group_ranks import ranks_named
 from oneflow.control_plane.activity import Activity
 from oneflow.control_plane.root_cause import RootCause
 
@@ -54,7 +55,7 @@ class PendingCollective:
 
     Attributes:
         missing_rank: the rank that has not started it.
-        group: the participating ranks, separated by commas.
+        group: the participating ranks, see `name_of_group`.
         count: the number of operations of the group that the missing rank has started.
         waiting_rank: the rank that has started at least one more.
         description: the operation in which that one waits.
@@ -67,16 +68,11 @@ class PendingCollective:
     description: str
 
 
-def ranks_of(group: str) -> list[int]:
-    """Return the ranks of a group from its key in a report."""
-    return [int(rank) for rank in group.split(",")]
-
-
 def find_mismatch(reports: Mapping[int, RankReport]) -> RootCause | None:
     """Return a rank that has started another operation than a rank before it, or None."""
     for group in sorted({group for report in reports.values() for group in report.progress}):
         seen: dict[int, tuple[int, int, str]] = {}
-        for rank in ranks_of(group):
+        for rank in ranks_named(group):
             for count, digest, description in _tail(reports, rank, group):
                 first, first_digest, expected = seen.setdefault(count, (rank, digest, description))
                 if first_digest == digest:
@@ -132,7 +128,7 @@ def find_missing_ranks(reports: Mapping[int, RankReport]) -> Iterator[PendingCol
 def pending_collectives(reports: Mapping[int, RankReport]) -> Iterator[PendingCollective]:
     """Yield all pairs of ranks where one has started more operations of a group than the other."""
     for group in sorted({group for report in reports.values() for group in report.progress}):
-        ranks = [rank for rank in ranks_of(group) if rank in reports]
+        ranks = [rank for rank in ranks_named(group) if rank in reports]
         for rank in ranks:
             count = reports[rank].count(group)
             for other in ranks:

@@ -12,6 +12,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
+from oneflow.base.group_ranks import name_of_group
+
 # Operations back by which two processes can be compared. They are seldom more than a few apart.
 _TAIL_LENGTH = 32
 
@@ -74,7 +76,5 @@ def forget_collective(group: tuple[int, ...]) -> None:
 
 
 def progress_by_group() -> dict[str, list[Any]]:
-    """Return the progress in all groups; a key is the group's ranks, separated by commas."""
-    return {
-        ",".join(map(str, group)): progress.as_json() for group, progress in list(_progress.items())
-    }
+    """Return the progress in all groups; see `name_of_group` for the keys."""
+    return {name_of_group(group): progress.as_json() for group, progress in list(_progress.items())}

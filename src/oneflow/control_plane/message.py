@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from oneflow.base.dtype import dtype_named
+from oneflow.base.group_ranks import ranks_of_group
 from oneflow.tuning.host_memory import empty_for_xla, host_memory_error
 
 _MAX_HEADER_BYTES = 1 << 16
 _SKIPPED_BYTES = 1 << 16
 
 Address = tuple[tuple[int, ...], int | str]
-"""The ranks of the group and the tag that tell messages of one sender apart; a number of users."""
+"""The group and the tag that tell messages of one sender apart; a number of users."""
 
 
 @dataclass(slots=True, eq=False)
@@ -45,7 +46,7 @@ def read_message(stream: BufferedReader, source: int, header_bytes: int) -> Mess
     if text is None:
         return None
     header: dict[str, Any] = json.loads(bytes(text))
-    ranks, tag = header["address"]
+    ranks, number, tag = header["address"]
     shape, dtype = header["shape"], dtype_named(header["dtype"]).numpy
     size = math.prod(shape) * dtype.itemsize
     content: np.ndarray | Exception
@@ -58,7 +59,7 @@ def read_message(stream: BufferedReader, source: int, header_bytes: int) -> Mess
         is_complete = _read_into(stream, bytes_of(array))
     if not is_complete:
         return None
-    address, window = (tuple(ranks), tag), header.get("window")
+    address, window = (ranks_of_group(ranks, number), tag), header.get("window")
     return Message(source, address, content, window, header_bytes + size)
 
 

@@ -32,6 +32,7 @@ from typing import Any, cast
 import numpy as np
 
 from oneflow.base import cluster
+from oneflow.base.group_ranks import number_of_group
 from oneflow.control_plane import key_value_store
 from oneflow.control_plane.flow_control import Receipts, SendWindow, SendWindows
 from oneflow.control_plane.message import Address, Message, bytes_of, read_exactly, read_message
@@ -218,8 +219,9 @@ class MessageChannel:
         if destination not in self._senders:
             self._senders[destination] = _SendThread(destination, self._note_loss)
         sender = self._senders[destination]
+        ranks, tag = address
         header: dict[str, Any] = {
-            "address": address,
+            "address": (ranks, number_of_group(ranks), tag),
             "dtype": array.dtype.name,
             "shape": list(array.shape),
         }

@@ -15,6 +15,7 @@ from oneflow.data.collate import (
     default_convert,
 )
 from oneflow.data.dataset import IterableDataset, Subset, TensorDataset
+from oneflow.tensor.sample_views import make_samples
 
 _HINT = "an iterator that has ended is asked for more: give `next` a default or check its end"
 # The default functions, and their forms that leave making tensors to the end.
@@ -71,6 +72,10 @@ class Fetcher:
             EndOfStream: the stream has ended.
             RuntimeError: the data set or `collate_fn` raised `StopIteration`.
         """
+        with make_samples():
+            return self._fetch(numbers)
+
+    def _fetch(self, numbers: Any) -> Any:
         if self._stream is not None:
             content = self._from_stream()
         elif not self._batched:

@@ -24,7 +24,11 @@ from oneflow.base.no_interrupt import run_without_interrupt
 from oneflow.base.spec import TensorSpec, spec_of
 from oneflow.base.x64 import in_x64
 from oneflow.control_plane.background_exchanges import BackgroundExchange
-from oneflow.control_plane.collective_launch import launch_collective, launch_exchange
+from oneflow.control_plane.collective_launch import (
+    launch_collective,
+    launch_exchange,
+    run_exchange,
+)
 from oneflow.control_plane.message_channel import message_channel
 from oneflow.distributed.compiled_transport import RANKS_AXIS, CompiledTransport
 from oneflow.distributed.message_transport import MessageTransport
@@ -117,13 +121,12 @@ def run_collective(
     description = describe(function, arrays, attributes)
     if not runs_on_numpy(Device(group.type)):
         run = _compiled(function, group, arrays, attributes)
-        return launch_collective(group.ranks, group.type, description, run)
+        # Programs of all groups of the same processes run in one order.
+        return launch_collective(tuple(group.ranks), group.type, description, run)
     if len(group.ranks) > 1:
         message_channel().await_space(group.ranks)
     exchange = _by_messages(function, group, arrays, attributes, description)
-    return launch_collective(
-        group.ranks, group.type, description, lambda: (exchange(), None), "messages"
-    )
+    return run_exchange(group.ranks, group.type, description, exchange)
 
 
 def _by_messages(

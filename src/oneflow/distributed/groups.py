@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from oneflow.base import cluster, environment
 from oneflow.base.device import are_devices_in_use, platform_devices
+from oneflow.base.group_ranks import next_number, ranks_of_group
 from oneflow.control_plane.membership import join_job
 from oneflow.random.generator import set_job_seed
 
@@ -50,6 +51,7 @@ class ProcessGroup:
     Attributes:
         ranks: their ranks in the job, in ascending order; empty on processes outside of the group.
         timeout: how long one waits for a message of another.
+        number: tells groups that `new_group` made of the same processes apart, from 1.
 
     Example:
         >>> import oneflow as flow
@@ -60,6 +62,7 @@ class ProcessGroup:
 
     ranks: tuple[int, ...]
     timeout: datetime.timedelta = field(default=default_pg_timeout, compare=False)
+    number: int = 0
 
     def rank(self) -> int:
         """Return the index of this process in the group, -1 outside of it."""
@@ -117,17 +120,14 @@ def group_ranks(group: ProcessGroup | None) -> tuple[int, ...]:
             f"`group` must be a group that `new_group` returned, or None, got "
             f"{type(group).__name__}"
         )
-    return group.ranks
+    return ranks_of_group(group.ranks, group.number)
 
 
 def is_outside(group: ProcessGroup | None) -> bool:
     """Return whether this process takes no part in a group's operations, and warn if so."""
-    outside = cluster.rank() not in group_ranks(group)
-    if outside:
-        warnings.warn(
-            f"rank {cluster.rank()} is not in the group; this operation does nothing there",
-            stacklevel=3,
-        )
+    if outside := cluster.rank() not in group_ranks(group):
+        text = f"rank {cluster.rank()} is not in the group; this operation does nothing there"
+        warnings.warn(text, stacklevel=3)
     return outside
 
 
@@ -335,7 +335,7 @@ def new_group(
     """Return a group of some ranks, by default of all.
 
     Args:
-        ranks: ranks of the job in any order.
+        ranks: ranks of the job in any order. All of them make their groups in one order.
         timeout: how long a process waits for a message of another, by default half an hour.
         backend: ``"gloo"`` or ``"nccl"``; see `init_process_group`.
         pg_options: accepted for PyTorch's sake.
@@ -361,7 +361,8 @@ def new_group(
         raise ValueError(f"`ranks` must differ from each other, got {list(members)}")
     if cluster.rank() not in members:
         return GroupMember.NON_GROUP_MEMBER
-    return ProcessGroup(members, default_pg_timeout if timeout is None else timeout)
+    timeout = default_pg_timeout if timeout is None else timeout
+    return ProcessGroup(members, timeout, next_number(members))
 
 
 def get_rank(group: ProcessGroup | None = None) -> int:

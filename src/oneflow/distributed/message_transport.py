@@ -32,7 +32,7 @@ class MessageTransport:
         self._index = ranks.index(cluster.rank())
         self._address = ranks, description
         placement = Placement("cpu", ranks)
-        self._exchange = functools.partial(exchange_on(placement, description), 0)
+        self._exchange = functools.partial(exchange_on(placement, self._address), 0)
 
     def sum(self, array: Any) -> Any:
         """The sum of the arrays of all processes."""

@@ -45,7 +45,7 @@ def convert(operation: Operation, operand: Any) -> PartArrays:
         operation: `boxing`.
         operand: its array.
     """
-    exchange = exchange_on(operation.device, repr(operation))
+    exchange = exchange_on(operation.device, (operation.device.flat, repr(operation)))
     if not is_collective(operation):
         return convert_parts(operation, operand, exchange)
 
@@ -63,15 +63,14 @@ def receive(rank: int, address: Address) -> np.ndarray:
     return message_channel().recv((rank,), address, NO_TIMEOUT)[1]
 
 
-def exchange_on(placement: Placement, description: str) -> Exchange:
+def exchange_on(placement: Placement, address: Address) -> Exchange:
     """A function that sends chunks between the devices of a placement.
 
     Args:
         placement: the devices.
-        description: the description of what is sent; other processes take it for nothing else.
+        address: the address of what is sent; other processes take it for nothing else.
     """
     ranks = dict(zip(np.ndindex(*placement.hierarchy), placement.flat, strict=True))
-    address = placement.flat, description
 
     def exchange(axis: int, chunks: Chunks) -> Chunks:
         received: dict[Coordinate, list[Any]] = {

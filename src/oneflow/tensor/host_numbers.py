@@ -89,11 +89,13 @@ def number_of(operand: Any, dtype: DType) -> Any:
     if not isinstance(operand, Tensor):
         is_number = type(operand) in (int, float) and abs(operand) <= _LARGEST_OPERAND
         return dtype.numpy.type(operand) if is_number else None
+    if operand._value.spec.ndim:
+        return None
     if operand._seen < 0:
         # A write may have given the memory a history.
         return read_number(operand) if operand._family.value.node is None else None
     value = operand._value if operand._family is None else unwrap(operand)
     recorder = value.recorder
-    if type(recorder) is not HostArray or value.spec.ndim or value.node is not None:
+    if type(recorder) is not HostArray or value.node is not None:
         return None
     return recorder.numbers[()]

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from oneflow.base.shape import broadcast_shapes
 from oneflow.primitives.operators.indexing import out_of_bounds
 from oneflow.primitives.operators.shape import select
+from oneflow.program.value import Value
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array
 from oneflow.tensor.view_chain import ViewCall
@@ -106,3 +108,22 @@ def _index_array(entry: Any) -> np.ndarray:
         entry = [item.tolist() if isinstance(item, Tensor) else item for item in entry]
     array = np.asarray(entry)
     return array.astype(np.int64) if array.size == 0 and array.dtype.kind == "f" else array
+
+
+def common_shape(positions: list[Value]) -> tuple[int, ...]:
+    """The shape to which positions broadcast.
+
+    Raises:
+        IndexError: they do not.
+    """
+    shapes = [position.spec.shape for position in positions]
+    if len(shapes) == 1:
+        return shapes[0]
+    try:
+        return broadcast_shapes(*shapes)
+    except RuntimeError:
+        shapes_text = ", ".join(str(list(shape)) for shape in shapes)
+        raise IndexError(
+            "shape mismatch: indexing tensors could not be broadcast together with shapes "
+            f"{shapes_text}"
+        ) from None

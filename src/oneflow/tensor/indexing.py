@@ -21,15 +21,14 @@ from oneflow.differentiation.grad_mode import MODE
 from oneflow.primitives.operators import indexing as p, shape as views
 from oneflow.primitives.operators.elementwise import add, cast, where
 from oneflow.program.value import Value
-from oneflow.runtime.lazy_array import HOST
 from oneflow.tensor.call import apply_view, wrap
 from oneflow.tensor.element_views import element_view, write_element
 from oneflow.tensor.host_gather import gather_on_host
-from oneflow.tensor.host_rows import row_on_host
 from oneflow.tensor.index_entries import (
     NO_DIMENSIONS,
     SliceError,
     bound_of_slice,
+    common_shape,
     entries_of,
     select_first,
     select_leading,
@@ -37,6 +36,7 @@ from oneflow.tensor.index_entries import (
 from oneflow.tensor.memory_views import join_storage
 from oneflow.tensor.operands import element_value
 from oneflow.tensor.positions import positions_of_nonzero
+from oneflow.tensor.sample_views import SAMPLES, view_of_sample
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import filled_value, import_array, on_device
 from oneflow.tensor.view_chain import (
@@ -285,18 +285,25 @@ def get_item(self: Tensor, key: Any) -> Tensor:
     shape = self._value.spec.shape
     if type(key) is int:
         view_call = select_first(shape, key)
-        if HOST.keeps_arrays and (row := row_on_host(self, view_call)) is not None:
-            return row
-        return (apply_view if len(shape) > 1 else element_view)(self, view_call)
-    if type(key) is tuple and (view_call := select_leading(shape, key)):
-        return (apply_view if len(shape) > len(key) else element_view)(self, view_call)
-    parsed_index, result = parse(self, key), self
+    else:
+        view_call = select_leading(shape, key) if type(key) is tuple else None
+        if view_call is None:
+            return _get_parts(self, key)
+    if SAMPLES.is_active and (view := view_of_sample(self, view_call)) is not None:
+        return view
+    return (apply_view if len(shape) > len(view_call[1]) else element_view)(self, view_call)
+
+
+def _get_parts(tensor: Tensor, key: Any) -> Tensor:
+    """``tensor[key]`` of an index that has other entries than numbers."""
+    parsed_index, result = parse(tensor, key), tensor
     for view_call in parsed_index.view_calls:
-        result = apply_view(result, view_call)
+        view = view_of_sample(result, view_call) if SAMPLES.is_active else None
+        result = apply_view(result, view_call) if view is None else view
     if not parsed_index.indices:
         return result
     dims, indices = _index_values(parsed_index.indices)
-    _common_shape(indices)
+    common_shape(indices)
     on_host = gather_on_host(result, dims, indices, negative=True)
     return wrap(p.index(unwrap(result), *indices, dims=dims)) if on_host is None else on_host
 
@@ -475,25 +482,11 @@ def _broadcast_source(source: Value, shape: tuple[int, ...]) -> Value:
     return views.broadcast_to(source, shape=shape)
 
 
-def _common_shape(positions: list[Value]) -> tuple[int, ...]:
-    shapes = [position.spec.shape for position in positions]
-    if len(shapes) == 1:
-        return shapes[0]
-    try:
-        return broadcast_shapes(*shapes)
-    except RuntimeError:
-        shapes_text = ", ".join(str(list(shape)) for shape in shapes)
-        raise IndexError(
-            "shape mismatch: indexing tensors could not be broadcast together with shapes "
-            f"{shapes_text}"
-        ) from None
-
-
 def _indexed_shape(
     shape: tuple[int, ...], dims: tuple[int, ...], positions: list[Value]
 ) -> tuple[int, ...]:
     """The shape that reading at `positions` would have."""
-    common = _common_shape(positions)
+    common = common_shape(positions)
     kept_before, kept_after = shape[: dims[0]], shape[dims[-1] + 1 :]
     if dims == tuple(range(dims[0], dims[-1] + 1)):
         return (*kept_before, *common, *kept_after)

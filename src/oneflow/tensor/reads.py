@@ -79,17 +79,19 @@ def is_observed() -> bool:
 
 
 def read_number(tensor: Handle) -> Any:
-    """The number of an element's view that was never computed, as NumPy's.
+    """The number of a view of one element that was never computed, as NumPy's.
 
     Returns:
         The number; None if it cannot be read without waiting, or a check before it may have failed.
     """
-    if tensor._family.storage.host is not None:
+    chain = tensor._chain
+    is_element = len(chain) == 1 and not tensor._value.spec.ndim
+    if not is_element or tensor._family.storage.host is not None:
         number = read_part(unwrap(tensor), ())
     else:
         with MEMORY_LOCK:
             value = tensor._family.current()
-        number = read_part(value, tensor._chain[0][1])
+        number = read_part(value, chain[0][1])
     return None if has_unknown_checks() else number
 
 

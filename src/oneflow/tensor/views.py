@@ -193,7 +193,9 @@ def join(view: T, base: Handle, view_call: ViewCall, chain: ViewChain | None = N
     if base._value.stale is INFERENCE or (not records and MODE.inference):
         marked_like(value, base._value)
     storage = family.storage
-    if records or not base.requires_grad:
+    # Asking a memory of the host whether it requires a gradient looks at all of it.
+    has_history = base._value.node is not None or family.value.node is not None
+    if records or not (has_history and base.requires_grad):
         view._family = family
         view._chain = ViewChain((*base._chain, view_call)) if chain is None else chain
         view._seen = storage.version

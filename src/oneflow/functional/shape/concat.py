@@ -17,6 +17,7 @@ from oneflow.tensor.call import call, call_view, wrap
 from oneflow.tensor.methods import attach, attach_method
 from oneflow.tensor.operands import cast_to, on_one_device
 from oneflow.tensor.promotion import result_type
+from oneflow.tensor.sample_views import SAMPLES, stack_samples
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import join, unwrap
 from oneflow.tuning.host_memory import OBJECT_SIZE, require_host_memory
@@ -141,7 +142,9 @@ def stack(inputs: Sequence[Tensor], dim: int = 0) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
                 f"{list(tensor.shape)} at entry {position}"
             )
-    return call(p.stack, *promoted, dim=wrap_dim(operator.index(dim), len(shape) + 1))
+    dim = wrap_dim(operator.index(dim), len(shape) + 1)
+    batch = stack_samples(promoted, dim) if SAMPLES.is_active else None
+    return call(p.stack, *promoted, dim=dim) if batch is None else batch
 
 
 def split_views(input: Tensor, sizes: Sequence[int], dim: int) -> tuple[Tensor, ...]:
