@@ -28,7 +28,7 @@ from oneflow.tensor.views import unwrap
 
 # The module that reads the pickles of a file that is trusted; None: it is not.
 _TRUSTED: ContextVar[Any] = ContextVar("trusted", default=None)
-_PLAIN = (Tensor, Parameter, Buffer, ComplexPart)
+_PLAIN = (Tensor, Parameter, ComplexPart)
 # The ways to reduce tensors to their values, which a file holds beside the pickle.
 OF_VALUES = (Tensor.__reduce_ex__, Parameter.__reduce_ex__)
 # Classes and functions that any file may name, by module and qualified name.
@@ -93,18 +93,19 @@ def is_of_users(tensor: Tensor) -> bool:
 
     Sparse and nested tensors are of classes of this package.
     """
-    if type(tensor) is Buffer:
-        return False  # Its one attribute says whether modules save it.
-    return type(tensor) not in _PLAIN or bool(vars(tensor))
+    attributes = vars(tensor).keys()
+    if isinstance(tensor, Buffer):
+        attributes -= {"persistent", "_is_buffer"}  # They say whether modules save it.
+    return type(tensor) not in _PLAIN or bool(attributes)
 
 
 def _by_plain_tensor(tensor: Tensor) -> tuple[Any, ...]:
     """Reduce a tensor that is more than its values to one in the same memory, and the rest."""
-    if isinstance(tensor, Parameter):
+    kind = type(tensor)
+    if issubclass(kind, Parameter):
         plain: Tensor = Parameter(tensor.detach(), tensor.requires_grad)
     else:
         plain = tensor.detach().as_subclass(Tensor).requires_grad_(tensor.requires_grad)
-    kind = Parameter if isinstance(tensor, Parameter) else type(tensor)
     return of_class, (kind, plain), dict(vars(tensor))
 
 

@@ -32,7 +32,6 @@ from oneflow.checkpoint.pickled_objects import TensorKind, set_plain_attributes
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.functional.creation.factory_functions import empty
 from oneflow.functional.creation.storages import STORAGE_KINDS, TypedStorage
-from oneflow.module.buffer import Buffer
 from oneflow.module.parameter import Parameter
 from oneflow.nested.tensor import NestedTensor
 from oneflow.primitives.strides import is_row_major
@@ -436,8 +435,6 @@ class TorchBuilder:
 
         def typed() -> Tensor:
             tensor = _value(plain)
-            if kind is Tensor and isinstance(state, dict) and state.get("_is_buffer"):
-                return Buffer(tensor)
             # Other tensors that are cut at the same place have attributes of their own.
             return copy.copy(tensor) if kind in (None, type(tensor)) else tensor.as_subclass(kind)
 

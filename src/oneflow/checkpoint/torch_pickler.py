@@ -25,7 +25,6 @@ from oneflow.checkpoint.pickled_objects import OF_VALUES
 from oneflow.checkpoint.torch_names import PYTORCH_NAMES, TorchName
 from oneflow.functional.creation.storages import STORAGE_KINDS, TypedStorage, UntypedStorage
 from oneflow.functional.shape.complex_parts import ComplexPart
-from oneflow.module.buffer import Buffer
 from oneflow.module.hooks import Hooks
 from oneflow.module.module import Module
 from oneflow.module.parameter import Parameter
@@ -349,8 +348,6 @@ class _DispatchTable:
     def _tensor(self, tensor: Tensor) -> Reduced:
         state = dict(vars(tensor))
         kind = type(tensor)
-        if kind is Buffer:
-            kind, state = Tensor, {**state, "_is_buffer": True}
         if kind is Tensor and not state:
             return self._reduced(tensor, tensor.requires_grad)
         rebuild, arguments = self._reduced(tensor, tensor.requires_grad)

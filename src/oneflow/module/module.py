@@ -114,10 +114,11 @@ class Module(HooksMixin, ConversionMixin, PyTorchStateMixin, KeywordSuggestion):
 
     def __setattr__(self, name: str, value: Any) -> None:
         members = self.__dict__
-        if isinstance(value, Tensor) and isinstance(value, Parameter):
+        is_tensor = isinstance(value, Tensor)
+        if is_tensor and isinstance(value, Parameter):
             self._unregister(name, "_parameters")
             self.register_parameter(name, value)
-        elif isinstance(value, Buffer):
+        elif is_tensor and isinstance(value, Buffer):
             self._unregister(name, "_buffers")
             self.register_buffer(name, value, value.persistent)
         elif isinstance(value, Module):

@@ -14,13 +14,13 @@ from oneflow.functional.creation.options import choose_device, new_shape
 from oneflow.primitives.operators.creation import zeros
 from oneflow.program.value import ValueOfClass
 from oneflow.tensor.composed import ComposedTensor
-from oneflow.tensor.subclasses import disabled_torch_function
+from oneflow.tensor.subclasses import disabled_torch_function, has_override
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import device_or_sharding, import_array
 from oneflow.tensor.views import alias_storage, unwrap
 
 
-class _ParameterType(type):
+class _ParameterMeta(type):
     """The class of `Parameter`, to which also belong parameters that have classes of their own."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -29,7 +29,7 @@ class _ParameterType(type):
         return cls is Parameter and isinstance(instance, Tensor) and hasattr(instance, "_is_param")
 
 
-class Parameter(Tensor, metaclass=_ParameterType):
+class Parameter(Tensor, metaclass=_ParameterMeta):
     """A tensor that becomes a parameter of the module it is assigned to.
 
     Args:
@@ -57,7 +57,7 @@ class Parameter(Tensor, metaclass=_ParameterType):
                 " make a parameter of its values"
             )
         value = unwrap(data)
-        if isinstance(value, ValueOfClass):
+        if isinstance(value, ValueOfClass) or has_override(type(data)):
             return _of_class(data, requires_grad)
         parameter = object.__new__(cls)
         parameter._value = value.alias()
@@ -92,7 +92,7 @@ class Parameter(Tensor, metaclass=_ParameterType):
 
 
 def _of_class(data: Tensor, requires_grad: bool) -> Any:
-    """A tensor whose class computes its operators, as a parameter: of the class, and a leaf.
+    """A tensor of a class with an override, as a parameter: of the class, and a leaf.
 
     Raises:
         RuntimeError: `detach` gives a tensor of another class.

@@ -17,7 +17,7 @@ from oneflow.differentiation.node_names import short_name
 from oneflow.program.value import ValueOfClass
 from oneflow.tensor.methods import attach
 from oneflow.tensor.reads import ignore_reads
-from oneflow.tensor.subclasses import has_dispatch
+from oneflow.tensor.subclasses import has_dispatch, has_override
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.views import unwrap
 
@@ -237,13 +237,16 @@ def format_tensor(self: Tensor, *, tensor_contents: str | None = None) -> str:
         self: the tensor.
         tensor_contents: what stands in the place of the values.
     """
-    prefix = f"{type(self).__name__}(" if has_dispatch(type(self)) else "tensor("
+    is_of_users = has_dispatch(type(self)) or has_override(type(self))
+    prefix = f"{type(self).__name__}(" if is_of_users else "tensor("
     is_hidden = tensor_contents is None and not _has_values(self)
     suffixes = _suffixes(self, is_hidden)
     if is_hidden:
-        return ", ".join([f"{prefix}...", *suffixes]) + ")"
-    contents = tensor_contents or format_values(self, len(prefix))
-    return add_suffixes(prefix + contents, suffixes, len(prefix))
+        text = ", ".join([f"{prefix}...", *suffixes]) + ")"
+    else:
+        contents = tensor_contents or format_values(self, len(prefix))
+        text = add_suffixes(prefix + contents, suffixes, len(prefix))
+    return f"Parameter({text})" if hasattr(self, "_is_param") else text
 
 
 def add_suffixes(

@@ -187,7 +187,9 @@ class UninitializedBuffer(_Uninitialized, Buffer):
     ) -> Buffer:
         enable_overrides()
         data = empty(0, device=device, dtype=dtype, requires_grad=requires_grad)
-        return super().__new__(cls, data, persistent=persistent)
+        buffer: Any = super().__new__(cls, data, persistent=persistent)
+        object.__setattr__(buffer, "__class__", cls)
+        return buffer
 
     def __init__(
         self,
