@@ -163,9 +163,7 @@ def _in_module(library: Any, parameter: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_parameters_and_buffers_keep_the_class(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parameters_and_buffers_keep_the_class(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def program(library: Any) -> Any:
         kind = _marked(library)
         monkeypatch.setitem(globals(), "Marked", kind)

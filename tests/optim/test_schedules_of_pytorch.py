@@ -263,6 +263,11 @@ def test_the_epoch_of_restarts_can_be_set() -> None:
         ("PolynomialLR", (8, 2.0)),
         ("CosineAnnealingLR", (5, 0.05)),
         ("CosineAnnealingWarmRestarts", (3,)),
+        ("LambdaLR", (lambda step: 0.5**step,)),
+        ("MultiplicativeLR", (lambda step: 0.9 + 0.01 * step,)),
+        ("SWALR", (0.05, 5)),
+        ("SWALR", (0.05, 5, "linear")),
+        ("SWALR", (0.05, 0)),
     ],
 )
 def test_a_schedule_that_begins_later(name: str, arguments: tuple, last_epoch: int) -> None:
@@ -270,7 +275,8 @@ def test_a_schedule_that_begins_later(name: str, arguments: tuple, last_epoch: i
     for library in (mock, torch):
         optimizer = library.optim.SGD([library.nn.Parameter(library.zeros(1))], lr=0.37)
         optimizer.param_groups[0]["initial_lr"] = 1.0
-        kind = getattr(library.optim.lr_scheduler, name)
+        averaging, others = library.optim.swa_utils, library.optim.lr_scheduler
+        kind = averaging.SWALR if name == "SWALR" else getattr(others, name)
         schedule = kind(optimizer, *arguments, last_epoch=last_epoch)
         rates = []
         for _ in range(8):
@@ -279,6 +285,24 @@ def test_a_schedule_that_begins_later(name: str, arguments: tuple, last_epoch: i
             schedule.step()
         found.append(rates)
     assert found[0] == pytest.approx(found[1], rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:The epoch parameter in")
+@pytest.mark.filterwarnings("ignore:`epoch` of `scheduler.step")
+@pytest.mark.parametrize("name", ["SWALR linear", "SWALR cosine"])
+def test_averaging_counts_its_steps_and_not_the_epochs(name: str) -> None:
+    def rates(run: Run) -> list[float]:
+        values: list[float] = []
+        for epoch in (None, 5, None, 2, None, None):
+            run.optimizer.step()
+            run.schedules[0].step(epoch)
+            groups = run.optimizer.param_groups
+            values += [*[group["lr"] for group in groups], run.schedules[0].last_epoch]
+        return values
+
+    with enabled():
+        ours = rates(Run(mock, name))
+    assert ours == pytest.approx(rates(Run(torch, name)))
 
 
 @pytest.mark.parametrize("name", [*schedules(torch), "ReduceLROnPlateau"])

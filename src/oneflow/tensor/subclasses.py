@@ -137,7 +137,7 @@ def has_dispatch(kind: type) -> bool:
     return is_own and not hasattr(getattr(function, "__func__", function), "is_disabled")
 
 
-def ask_from_now_on(kind: type) -> None:
+def enable_dispatch_for(kind: type) -> None:
     """Make functions ask a class with an override, of which there is a tensor: in layers, too."""
     if has_dispatch(kind) or has_override(kind):
         ENABLE_DISPATCH.value(kind)
@@ -417,7 +417,7 @@ def as_subclass(self: Tensor, cls: type[T]) -> T:
     """
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(f"`cls` must be a subclass of Tensor, got {cls!r}")
-    ask_from_now_on(cls)
+    enable_dispatch_for(cls)
     result: Any = call_view(reshape, self, shape=self._value.spec.shape)
     object.__setattr__(result, "__class__", cls)
     return result
@@ -451,7 +451,7 @@ def make_subclass(
         raise NotImplementedError(
             "`dispatch_sizes_strides_policy`: properties of the class can tell other sizes"
         )
-    ask_from_now_on(cls)
+    enable_dispatch_for(cls)
     result: Any = Tensor.detach(data)
     object.__setattr__(result, "__class__", cls)
     return result.requires_grad_(require_grad)

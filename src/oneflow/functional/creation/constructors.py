@@ -25,7 +25,7 @@ from oneflow.functional.creation.options import (
 from oneflow.functional.creation.storages import contents_of
 from oneflow.functional.registry import function
 from oneflow.tensor.methods import attach
-from oneflow.tensor.subclasses import ask_from_now_on
+from oneflow.tensor.subclasses import enable_dispatch_for
 from oneflow.tensor.tensor import Tensor
 from oneflow.tensor.transfer import import_array, numpy_from_data
 
@@ -82,7 +82,7 @@ def _fill(
     _copy_requires_grad(self, args)
     if requires_grad:
         self.requires_grad_()
-    ask_from_now_on(type(self))
+    enable_dispatch_for(type(self))
 
 
 @functools.wraps(_fill)

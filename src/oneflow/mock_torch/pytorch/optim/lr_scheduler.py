@@ -34,6 +34,11 @@ class ChangeableLR(lr_scheduler.LRScheduler):
         """The rate from which distances are measured."""
         return 0.0
 
+    @property
+    def _curve_step(self) -> int:
+        """The step of the curve where the present rates are."""
+        return self.last_step
+
     def _go_to(self, epoch: int | None) -> None:
         """Go on by one step from the present rates, or to step `epoch` from the first ones."""
         if epoch is not None:
@@ -43,8 +48,9 @@ class ChangeableLR(lr_scheduler.LRScheduler):
         self._step_count += 1
         self.last_step += 1
         groups = self.optimizer.param_groups
-        before = self.curve(self.last_step - 1) if self.last_step else 1.0
-        after = self.curve(self.last_step)
+        step = self._curve_step
+        before = self.curve(step - 1) if step else 1.0
+        after = self.curve(step)
         if is_restart and self._starts_with_current_lr:
             before = after
         self.update_lrs([self._changed(group, before, after) for group in groups])
@@ -53,8 +59,8 @@ class ChangeableLR(lr_scheduler.LRScheduler):
         if not self._is_formula:
             return None
         groups = [dict(group) for group in self.optimizer.param_groups]
-        options, before = [], self.curve(self.last_step)
-        for step in range(self.last_step + 1, self.last_step + 1 + steps):
+        options, before = [], self.curve(self._curve_step)
+        for step in range(self._curve_step + 1, self._curve_step + 1 + steps):
             after = self.curve(step)
             for group in groups:
                 group["lr"] = self._changed(group, before, after)
@@ -82,6 +88,14 @@ class ExponentialLR(ChangeableLR, lr_scheduler.ExponentialLR):
     """`ExponentialLR` that changes the present rates."""
 
     _starts_with_current_lr = True
+
+
+class MultiplicativeLR(lr_scheduler.MultiplicativeLR):
+    """`MultiplicativeLR` that begins with the present rates, also with `last_epoch`."""
+
+    def _next_lrs(self, previous: int) -> list[float]:
+        is_first = self._step_count == 1
+        return self._present_lrs() if is_first else super()._next_lrs(previous)
 
 
 class ConstantLR(ChangeableLR, lr_scheduler.ConstantLR):
@@ -238,6 +252,7 @@ __all__ = [
     "ExponentialLR",
     "LinearLR",
     "MultiStepLR",
+    "MultiplicativeLR",
     "PolynomialLR",
     "SequentialLR",
     "StepLR",

@@ -11,6 +11,17 @@ from oneflow.optim import swa_utils
 class SWALR(ChangeableLR, swa_utils.SWALR):
     """`SWALR` that changes the present rates."""
 
+    @property
+    def _curve_step(self) -> int:
+        """The calls of `step` since it was made, whatever number the epoch has."""
+        return self._step_count - 1
+
+    def _go_to(self, epoch: int | None) -> None:
+        """Go on by one step from the present rates; `epoch` is only the number that it gets."""
+        super()._go_to(None)
+        if epoch is not None:
+            self.last_step = epoch
+
     def curve(self, step: int) -> float:
         """The part of the way that is left."""
         return 1.0 - self._share(step)
