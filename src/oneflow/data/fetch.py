@@ -19,7 +19,7 @@ from oneflow.tensor.sample_views import make_samples
 
 _HINT = "an iterator that has ended is asked for more: give `next` a default or check its end"
 # The default functions, and their forms that leave making tensors to the end.
-_ARRAY_FUNCTIONS = {default_collate: collate_arrays, default_convert: convert_arrays}
+_ARRAY_FUNCTIONS = ((default_collate, collate_arrays), (default_convert, convert_arrays))
 
 
 class EndOfStream(Exception):
@@ -50,7 +50,9 @@ class Fetcher:
         drop_last: bool,
     ) -> None:
         self.dataset = dataset
-        self._collate = _ARRAY_FUNCTIONS.get(collate, collate)
+        # A function of a user need not be hashable.
+        arrays = (arrays for function, arrays in _ARRAY_FUNCTIONS if function is collate)
+        self._collate = next(arrays, collate)
         self._ready_made = collate is default_collate and _has_tensor_rows(dataset)
         self._batched, self._batch_size, self._drop_last = batched, batch_size, drop_last
         self._stream: Any = None
