@@ -21,7 +21,7 @@ class RandomErasing:
     that have been normalised. `transforms.RandomErasing` has torchvision's arguments.
 
     Args:
-        probability: that an image is changed.
+        probability: the probability that an image is changed.
         min_area: smallest share of the image.
         max_area: largest share of the image; of all rectangles together.
         min_aspect: smallest height divided by width.

@@ -239,24 +239,24 @@ def create_transform(
     Args:
         input_size: ends with height and width, or one number for both.
         is_training: `transforms_imagenet_train` instead of `transforms_imagenet_eval`.
-        use_prefetcher: as there.
+        use_prefetcher: the same as there.
         no_aug: `transforms_noaug_train` instead.
-        scale: as there.
-        ratio: as there.
-        hflip: as there.
-        vflip: as there.
-        color_jitter: as there.
-        auto_augment: as there.
-        interpolation: as there.
-        mean: as there.
-        std: as there.
-        re_prob: as there.
-        re_mode: as there.
-        re_count: as there.
-        re_num_splits: as there.
-        crop_pct: as there.
+        scale: the same as there.
+        ratio: the same as there.
+        hflip: the same as there.
+        vflip: the same as there.
+        color_jitter: the same as there.
+        auto_augment: the same as there.
+        interpolation: the same as there.
+        mean: the same as there.
+        std: the same as there.
+        re_prob: the same as there.
+        re_mode: the same as there.
+        re_count: the same as there.
+        re_num_splits: the same as there.
+        crop_pct: the same as there.
         tf_preprocessing: TensorFlow's own pipeline, which there is not.
-        separate: as there; only for training with augmentation.
+        separate: the same as there; only for training with augmentation.
 
     Raises:
         ValueError: `separate` elsewhere.

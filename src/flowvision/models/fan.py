@@ -270,7 +270,7 @@ def checkpoint_filter_fn(state_dict: Mapping[str, Any], model: nn.Module) -> dic
 
     Args:
         state_dict: what is in the file.
-        model: to load it into.
+        model: the model to load it into.
 
     Example:
         >>> from flowvision.models import FAN, checkpoint_filter_fn

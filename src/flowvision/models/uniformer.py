@@ -23,7 +23,7 @@ class CMlp(ConvMlp):
 
     Args:
         in_features: the number of channels of the input.
-        hidden_features: in between; default `in_features`.
+        hidden_features: the number of features in between; default `in_features`.
         out_features: the number of features of the output; default `in_features`.
         act_layer: makes the activation.
         drop: the probability with which a feature is dropped.

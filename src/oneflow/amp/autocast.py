@@ -289,7 +289,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
 
     Args:
         bwd: the function; without one, a decorator is returned.
-        device_type: as for `custom_fwd`.
+        device_type: the same as for `custom_fwd`.
 
     Example:
         >>> import oneflow as flow

@@ -258,7 +258,7 @@ def grad(
 
     Args:
         outputs: what is differentiated: tensors, or their edges (`graph.get_gradient_edge`).
-        inputs: with respect to what, likewise.
+        inputs: the tensors with respect to which to differentiate, likewise.
         grad_outputs: a gradient for each output; may be left out for outputs of one element.
         retain_graph: keep what the pass needs for another one; `create_graph` does too.
         create_graph: record the pass, so that the results can be differentiated again.
@@ -342,7 +342,7 @@ def derivatives(
 
     Args:
         outputs: what is differentiated; what does not require grad counts as constant.
-        inputs: with respect to what.
+        inputs: the tensors with respect to which to differentiate.
         weights: a gradient for each output; None for outputs of one element.
         hooks: run the hooks on the way; the passes of forward mode do not, and ask functions of
             users for their `jvp`.
@@ -366,7 +366,7 @@ def optional_derivatives(
 
     Args:
         outputs: what is differentiated.
-        inputs: with respect to what.
+        inputs: the tensors with respect to which to differentiate.
         weights: a gradient for each output; None for outputs of one element.
         hooks: run the hooks on the way, as in `derivatives`.
         create_graph: record the pass.

@@ -110,7 +110,7 @@ def fused_multi_head_attention_inference_v2(
         key_layout: their layout, also one with H2K.
         key_seq_start: where they begin.
         key_seq_len: how many of the keys of each packed sequence are there; default: all.
-        key_max_seq_len: as for the queries.
+        key_max_seq_len: the same as for the queries.
         value: the values; None if they lie beside the keys.
         value_layout: their layout.
         attn_bias: added to the scores, of shape ``(M,)`` to ``(B, H, M, M)``; what lies behind the

@@ -38,7 +38,7 @@ def fused_apply_rotary_emb(
         position_ids: integers of shape ``(B, 1, M)``, or ``(B, 2, M)``: two positions, by which the
             first and the second half of the features are turned. Default: 0, 1, 2, ...
         x_layout: where `x` has its dimensions: see `fused_multi_head_attention_inference_v2`.
-        output_layout: those of the result; default `x_layout`.
+        output_layout: the layout of the result; default `x_layout`.
         mode: ``"plane"``: feature i and feature ``i + n / 2`` are a pair; ``"interval"``:
             neighbours are.
         tensor_index: 0 the query, 1 the keys, 2 the values, of those that lie side by side.

@@ -62,7 +62,7 @@ def batch_norm_gather_stats_with_counts(
         running_mean: is updated, or None.
         running_var: likewise.
         momentum: the weight of these batches in the running statistics.
-        eps: as given to `batch_norm_stats`.
+        eps: the value given to `batch_norm_stats`.
         counts: how many values per channel each process has.
 
     Example:

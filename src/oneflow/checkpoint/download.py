@@ -82,7 +82,7 @@ def load_state_dict_from_url(
     Args:
         url: the address of a file that `oneflow.load` reads.
         model_dir: the folder to keep it in; by default `checkpoints` in `get_dir()`.
-        map_location: as in `oneflow.load`.
+        map_location: the same as in `oneflow.load`.
         progress: whether to draw a progress bar.
         check_hash: whether to compare the file's SHA-256 with the digits at the end of its name, as
             in `resnet18-f37072fd.pth`.

@@ -110,10 +110,10 @@ def load(
         model: name of the entry point.
         args: arguments of the entry point.
         source: ``"github"`` or ``"local"``, a folder.
-        trust_repo: as in `list`.
-        force_reload: as in `list`.
+        trust_repo: the same as in `list`.
+        force_reload: the same as in `list`.
         verbose: accepted; nothing is printed.
-        skip_validation: as in `list`.
+        skip_validation: the same as in `list`.
         kwargs: keyword arguments of the entry point.
 
     Returns:

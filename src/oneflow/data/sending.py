@@ -36,7 +36,7 @@ class WorkerMessage:
     Attributes:
         message: the content.
         imports_script: whether the process must import the user's script.
-        classes: those that the content holds as values, by module and name.
+        classes: the classes that the content holds as values, by module and name.
     """
 
     message: DataMessage

@@ -171,7 +171,7 @@ def work_in_copy(
     """Run a worker process that is a copy of its parent, which has not started XLA.
 
     Args:
-        connection: to the parent.
+        connection: the connection to the parent.
         others: ends of connections that are the parent's; open in a copy, they would hide that the
             parent has gone.
         setup: what the worker gets.
@@ -191,7 +191,7 @@ def work(connection: Connection, number: int, environment: dict[str, str]) -> No
     it answers with a `WorkerFailure` to unpack it.
 
     Args:
-        connection: to the parent.
+        connection: the connection to the parent.
         number: which worker this is.
         environment: the parent's environment variables; the process may come from a server that is
             older.

@@ -41,7 +41,7 @@ class GlobalCall:
         collective_axes: the mesh axes along which a conversion exchanges data between processes. If
             there are any, the call runs as a program of its own, in all processes of the placement
             at once.
-        ranks: those processes.
+        ranks: the processes.
         description: the description of the conversion, for the diagnosis of hanging processes.
     """
 

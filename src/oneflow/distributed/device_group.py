@@ -47,7 +47,7 @@ class DeviceGroup:
     Attributes:
         ranks: their ranks in ascending order.
         type: the type of their devices.
-        devices: those devices.
+        devices: the devices.
         sharding: the sharding of their arrays: each process has its own contents in full.
     """
 
@@ -202,10 +202,11 @@ def start_on_values(
     """Start what `run_on_values` runs.
 
     Args:
-        function: as there.
-        values: as there. Those that an exchange will bring are waited for in the background.
-        ranks: as there.
-        attributes: as there.
+        function: the same as there.
+        values: the same as there. Those that an exchange will bring are waited for in the
+            background.
+        ranks: the same as there.
+        attributes: the same as there.
 
     Returns:
         The exchange that brings the results; in place of it, if a program of the devices computes

@@ -404,7 +404,7 @@ class Graph(CompiledGraph):
         """Return the plan of a call: its costs on each device of the placement. Nothing runs.
 
         Args:
-            args: as the graph is called.
+            args: the arguments of a call of the graph.
             kwargs: likewise; ``compile=False`` makes the plan without XLA.
 
         Returns:

@@ -19,8 +19,8 @@ def export(model: Any = None, *args: Any, **kwargs: Any) -> Any:
     Args:
         model: an `nn.Graph`, an `nn.Module`, a job or a function of tensors; OneFlow 0.3 named the
             argument `job_func`.
-        args: as in one of these.
-        kwargs: as in one of these.
+        args: the same as in one of these.
+        kwargs: the same as in one of these.
 
     Returns:
         The ONNX model, if no file was given.

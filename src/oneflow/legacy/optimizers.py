@@ -372,7 +372,7 @@ class LARS(JobOptimizer):
         epsilon: added to the divisor.
         lars_coefficient: the trust that a variable's size deserves.
         loss_scale_factor: accepted, like the two that end in `lbn` and `policy`.
-        weight_decay: as in `AdamW`, like the two that follow.
+        weight_decay: the same as in `AdamW`, like the two that follow.
         weight_decay_includes: parts of names that decay.
         weight_decay_excludes: parts of names that do not.
         grad_clipping: the largest norm of all gradients together.

@@ -337,7 +337,7 @@ def torch_conv2d_transpose(
 
     Args:
         value: a tensor of shape (N, C, H, W), or (N, H, W, C).
-        filter: as in `conv2d_transpose`.
+        filter: the same as in `conv2d_transpose`.
         output_padding: rows and columns added behind the result, one number or two; 0 by default.
         strides: one number or two.
         padding_needed: what is cut off before and behind together, one number or two; of an odd

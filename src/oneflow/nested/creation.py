@@ -94,7 +94,7 @@ def as_nested_tensor(
         ts: the components, or a tensor whose first dimension counts them, or a nested tensor.
         dtype: the dtype of all; by default that of the first.
         device: where to put it; by default where the first is.
-        layout: as of `nested_tensor`.
+        layout: the same as for `nested_tensor`.
 
     Raises:
         RuntimeError: as `nested_tensor`.

@@ -31,7 +31,7 @@ def sdpa_kernel(
     """Context manager that changes nothing: there is one implementation, which XLA compiles.
 
     Args:
-        backends: those that PyTorch might choose.
+        backends: the backends that PyTorch might choose.
         set_priority: accepted for PyTorch's sake.
 
     Raises:

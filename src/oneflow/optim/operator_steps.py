@@ -42,7 +42,7 @@ class Update(NamedTuple):
         of_state: returns the entry of a name in its state.
         state: the state of the parameter.
         n: the numbers of the update, those of its primitive.
-        options: those of the group, with numbers for tensors.
+        options: the options of the group, with numbers for tensors.
     """
 
     p: Any

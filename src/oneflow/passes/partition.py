@@ -78,7 +78,7 @@ class TaskPartition:
     """A program in tasks.
 
     Attributes:
-        tasks: in an order in which they can run.
+        tasks: the tasks in an order in which they can run.
         transfer_by_result: by the number of the value they give.
         outputs: numbers of the program's results.
     """

@@ -154,8 +154,8 @@ def compare(
     Args:
         combinations: the arguments of each plan.
         make: makes the plan with some arguments.
-        tokens: as in `performance_of`.
-        price: as in `performance_of`.
+        tokens: the same as in `performance_of`.
+        price: the same as in `performance_of`.
     """
     first = combinations[0]
     varying = [name for name in first if len({options[name] for options in combinations}) > 1]

@@ -77,10 +77,10 @@ def plan_graph(
 
     Args:
         graph: a graph on a placement, whose devices need not exist if it was made in `planning`.
-        args: as the graph is called.
+        args: the arguments of a call of the graph.
         compile: compile with XLA too, if this process has enough devices to stand for the plan's.
         chip: the kind of the devices, for which XLA compiles then; see `chip_named`.
-        kwargs: as the graph is called.
+        kwargs: the arguments of a call of the graph.
 
     Raises:
         TypeError: the graph's tensors are local.

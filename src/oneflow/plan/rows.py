@@ -21,7 +21,7 @@ class InputRow:
 
     Attributes:
         name: with ``*`` for the numbers of layers.
-        kind: as in `Input`.
+        kind: the same as in `Input`.
         shape: the shape of the whole tensor.
         dtype: the dtype of its elements.
         sbp: its SBP.

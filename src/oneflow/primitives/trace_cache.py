@@ -35,7 +35,7 @@ class TraceCache:
 
     Attributes:
         by_kind: the traces of each kind of call; None where sizes must be numbers.
-        seconds: that JAX has taken to trace.
+        seconds: the seconds that JAX has taken to trace.
     """
 
     def __init__(self) -> None:

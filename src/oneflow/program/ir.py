@@ -40,7 +40,7 @@ class Program:
     Attributes:
         inputs: specs of the array inputs.
         scalars: specs of the run-time numbers.
-        instructions: in execution order.
+        instructions: the instructions in execution order.
         outputs: numbers of the values it returns.
     """
 

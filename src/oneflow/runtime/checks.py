@@ -39,7 +39,7 @@ class ProgramChecks:
         failed: the flag behind it; None if it gave none.
         undo: called, the last one first, when one of these checks or an earlier one has failed.
         outputs: weak references to the arrays that are wrong then.
-        threads: those that have these checks, or had them.
+        threads: the threads that have these checks, or had them.
     """
 
     __slots__ = ("__weakref__", "_checked", "_rows", "failed", "outputs", "threads", "undo")

@@ -32,7 +32,7 @@ def compile_operations(program: Program) -> None:
     done.
 
     Args:
-        program: on one device; nothing happens for one on a placement.
+        program: a program on one device; nothing happens for one on a placement.
     """
     operations = {
         instruction.operation: None

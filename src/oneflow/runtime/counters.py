@@ -26,9 +26,11 @@ class EagerStatistics:
         program_compiles: whole programs compiled.
         lost_trials: programs that run op by op on, since as a whole they took longer.
         new_programs: program keys seen for the first time.
-        compile_seconds: that compiling took, on any thread.
-        cold_seconds: that programs ran op by op, with what they compiled and traced meanwhile.
-        waiting_seconds: that reads waited for values under way, and long programs to be compiled.
+        compile_seconds: the seconds that compiling took, on any thread.
+        cold_seconds: the seconds that programs ran op by op, with what they compiled and traced
+            meanwhile.
+        waiting_seconds: the seconds that reads waited for values under way, and long programs to be
+            compiled.
 
     Example:
         >>> import oneflow as flow

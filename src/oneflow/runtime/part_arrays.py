@@ -90,7 +90,7 @@ def results_on_parts(
     """The results of an operation, each part by itself.
 
     Args:
-        operation: on a placement.
+        operation: an operation on a placement.
         function: its trace on parts, interpreted.
         operands: arrays, `PartArrays` and NumPy's scalars.
     """

@@ -35,14 +35,14 @@ class CachedProgram:
         cold_until: the number of runs up to which it stays cold, since it took longer as a whole.
         compiled: set when the background compiler has ended with it; None before it was queued.
         is_collective: it exchanges data between processes; None if nobody has asked.
-        cold_seconds: that its cold runs have taken.
+        cold_seconds: the seconds that its cold runs have taken.
         fastest_cold: seconds of the shortest of them.
         run_seconds: the time of a cold run, by an estimate that is the same in all processes; None
             if nobody has asked.
         trial: its first runs as a whole, beside cold ones; None before and after.
-        waited_seconds: that runs have waited for the background compiler.
-        write_seconds: that XLA takes to compile its writes to parts of arrays, by estimate; None if
-            nobody has asked.
+        waited_seconds: the seconds that runs have waited for the background compiler.
+        write_seconds: the seconds that XLA takes to compile its writes to parts of arrays, by
+            estimate; None if nobody has asked.
     """
 
     __slots__ = (

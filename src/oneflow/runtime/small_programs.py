@@ -62,8 +62,8 @@ class SmallStep:
     """An operation of small programs, as NumPy computes it.
 
     Attributes:
-        seconds: by estimate, with those of its run-time check; infinite if it is not for small
-            programs.
+        seconds: the estimated seconds, with those of its run-time check; infinite if it is not for
+            small programs.
         is_part: it selects a part of an array, which raises no floating point errors.
     """
 
@@ -148,7 +148,7 @@ class SmallProgram:
 
     Attributes:
         steps: with the references of their operands.
-        seconds: that NumPy takes, by estimate.
+        seconds: the seconds that NumPy takes, by estimate.
         is_part: all steps select parts.
 
     Args:

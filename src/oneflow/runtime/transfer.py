@@ -140,7 +140,7 @@ def _send_messages(array: Any, source_ranks: dict[int, int], address: Address) -
     """Send this process's shard to those who get it, and return the one that this process gets.
 
     Args:
-        array: on its placement.
+        array: an array on its placement.
         source_ranks: see `_source_ranks`.
         address: the participants, and a text that other processes take for no other transfer.
     """

@@ -41,7 +41,7 @@ class PendingRequest:
         future: gets its outputs.
         deadline: the time of `time.monotonic` at which nobody wants them any more.
         received: `time.perf_counter_ns` when it joined.
-        started: and when its run began.
+        started: when its run began.
         is_cancelled: nobody waits for it.
     """
 

@@ -22,7 +22,7 @@ class GeneratedSequence:
         generated: the tokens of the answer.
         token: the last one of them.
         received: `time.perf_counter_ns` when it joined the queue.
-        started: and when it left it.
+        started: when it left it.
         is_cancelled: nobody waits for it.
     """
 

@@ -24,7 +24,7 @@ class Limits:
 
     Attributes:
         request_bytes: the length of a request's body, decompressed.
-        json_bytes: that of the JSON in it, which takes many times its length while it is read.
+        json_bytes: the size of the JSON in it, which takes many times its length while it is read.
         rank: the number of dimensions of a tensor.
         elements: the number of elements of a tensor.
         read_seconds: the time in which a client has to send a request.

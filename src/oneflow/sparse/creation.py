@@ -217,7 +217,7 @@ def sparse_csr_tensor(
         col_indices: the column of each value.
         values: the values, row by row.
         size: the shape; by default what holds the largest column.
-        options: those of `sparse_compressed_tensor`.
+        options: the options of `sparse_compressed_tensor`.
 
     Example:
         >>> import oneflow as flow
@@ -242,7 +242,7 @@ def sparse_csc_tensor(
         row_indices: the row of each value.
         values: the values, column by column.
         size: the shape; by default what holds the largest row.
-        options: those of `sparse_compressed_tensor`.
+        options: the options of `sparse_compressed_tensor`.
 
     Example:
         >>> import oneflow as flow

@@ -292,7 +292,7 @@ def all_gather_ints(numbers: ArrayLike, placement: Placement) -> np.ndarray:
     All of them must call this with equally many. A process on its own gets those it passes.
 
     Args:
-        numbers: those of this process.
+        numbers: the numbers of this process.
         placement: the placement of one dimension, with one device of each process, whose order is
             the result's.
     """

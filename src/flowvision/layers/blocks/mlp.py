@@ -149,7 +149,7 @@ class ConvMlp(nn.Module):
 
     Args:
         in_features: the number of channels of the input.
-        hidden_features: in between; default `in_features`.
+        hidden_features: the number of features in between; default `in_features`.
         out_features: the number of features of the output; default `in_features`.
         act_layer: makes the activation.
         norm_layer: makes the normalisation before the activation from `hidden_features`; by default

@@ -87,7 +87,7 @@ class FasterRCNN(GeneralizedRCNN):
 
     Args:
         backbone: gives a dict of features, or one tensor; has an attribute `out_channels`.
-        num_classes: with the background; None if there is a `box_predictor`.
+        num_classes: the number of classes, with the background; None if there is a `box_predictor`.
         min_size: see `GeneralizedRCNNTransform`.
         max_size: see `GeneralizedRCNNTransform`.
         image_mean: see `GeneralizedRCNNTransform`; by default of ImageNet.
@@ -224,7 +224,7 @@ class FastRCNNPredictor(nn.Module):
 
     Args:
         in_channels: the number of channels of the features.
-        num_classes: with the background.
+        num_classes: the number of classes, with the background.
     """
 
     def __init__(self, in_channels: int, num_classes: int) -> None:
@@ -279,7 +279,7 @@ def fasterrcnn_resnet50_fpn(
     """Faster R-CNN on a ResNet-50 with a feature pyramid: 42 million parameters.
 
     Args:
-        num_classes: with the background.
+        num_classes: the number of classes, with the background.
         pretrained_backbone: whether to load weights of ImageNet into the backbone.
         trainable_backbone_layers: how many of the backbone's five parts are trained; by default 3,
             and all of a backbone with random weights.

@@ -157,7 +157,7 @@ class FCOSHead(nn.Module):
         """Return the losses of all images, divided by the number of elements with an object.
 
         Args:
-            targets: with "boxes" and "labels" for each image.
+            targets: dictionaries with "boxes" and "labels" for each image.
             head_outputs: what the heads return.
             anchors: the anchors of each image.
             matched_idxs: the object of each anchor, negative for none.

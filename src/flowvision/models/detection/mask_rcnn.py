@@ -26,8 +26,8 @@ class MaskRCNN(FasterRCNN):
 
     Args:
         backbone: see `FasterRCNN`.
-        num_classes: with the background; None if there are a `box_predictor` and a
-            `mask_predictor`.
+        num_classes: the number of classes, with the background; None if there are a `box_predictor`
+            and a `mask_predictor`.
         mask_roi_pool: see `RoIHeads`.
         mask_head: by default `MaskRCNNHeads`.
         mask_predictor: by default `MaskRCNNPredictor`.
@@ -106,7 +106,7 @@ class MaskRCNNPredictor(nn.Sequential):
     Args:
         in_channels: the number of channels of the features.
         dim_reduced: channels of the transposed convolution.
-        num_classes: with the background.
+        num_classes: the number of classes, with the background.
     """
 
     def __init__(self, in_channels: int, dim_reduced: int, num_classes: int) -> None:

@@ -106,7 +106,7 @@ class RetinaNetClassificationHead(_ConvStack):
         """Return the mean of the images' focal losses, each by the number of its matches.
 
         Args:
-            targets: with "boxes" and "labels" for each image.
+            targets: dictionaries with "boxes" and "labels" for each image.
             head_outputs: "cls_logits" (N, anchors, num_classes).
             matched_idxs: the object of each anchor, or one of `Matcher`'s negative numbers.
         """
@@ -148,7 +148,7 @@ class RetinaNetRegressionHead(_ConvStack):
         """Return the mean of the images' distances, each by the number of its matches.
 
         Args:
-            targets: with "boxes" and "labels" for each image.
+            targets: dictionaries with "boxes" and "labels" for each image.
             head_outputs: "bbox_regression" (N, anchors, 4).
             anchors: the anchors of each image.
             matched_idxs: the object of each anchor, negative for none.

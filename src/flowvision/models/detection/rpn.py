@@ -169,7 +169,7 @@ class RegionProposalNetwork(nn.Module):
 
         Args:
             anchors: the anchors (n, 4) of each image.
-            targets: with "boxes" (objects, 4) and "labels" (objects,) for each image.
+            targets: dictionaries with "boxes" (objects, 4) and "labels" (objects,) for each image.
 
         Returns:
             For each image float labels (n,), 1 for objects, 0 for background, -1 for neither, and

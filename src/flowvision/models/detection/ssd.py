@@ -53,7 +53,7 @@ class SSDClassificationHead(SSDScoringHead):
     Args:
         in_channels: the number of channels of each of the features.
         num_anchors: how many boxes an element of each has.
-        num_classes: with the background.
+        num_classes: the number of classes, with the background.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class SSDHead(nn.Module):
     Args:
         in_channels: the number of channels of each of the features.
         num_anchors: how many boxes an element of each has.
-        num_classes: with the background.
+        num_classes: the number of classes, with the background.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class SSD(OneStageDetector):
         backbone: gives a dict of features; may have an attribute `out_channels`, a list.
         anchor_generator: makes the default boxes.
         size: width and height to which images are resized.
-        num_classes: with the background.
+        num_classes: the number of classes, with the background.
         image_mean: see `GeneralizedRCNNTransform`; by default of ImageNet.
         image_std: see `GeneralizedRCNNTransform`; by default of ImageNet.
         head: by default `SSDHead`.
@@ -201,7 +201,7 @@ class SSD(OneStageDetector):
         Boxes without an object count only if their loss is among the largest.
 
         Args:
-            targets: with "boxes" and "labels" for each image.
+            targets: dictionaries with "boxes" and "labels" for each image.
             head_outputs: "bbox_regression" (N, boxes, 4) and "cls_logits" (N, boxes, classes).
             anchors: the default boxes of each image.
             matched_idxs: the object of each default box, negative for none.
@@ -350,7 +350,7 @@ def ssd300_vgg16(
     """SSD on a VGG-16 for images of 300 x 300 pixels: 36 million parameters.
 
     Args:
-        num_classes: with the background.
+        num_classes: the number of classes, with the background.
         pretrained_backbone: whether to load weights of ImageNet into the backbone.
         trainable_backbone_layers: how many of the backbone's five stages are trained; by default 4,
             and all of a backbone with random weights.

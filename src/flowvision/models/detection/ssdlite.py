@@ -59,7 +59,7 @@ class SSDLiteClassificationHead(SSDScoringHead):
     Args:
         in_channels: the number of channels of each of the features.
         num_anchors: how many boxes an element of each has.
-        num_classes: with the background.
+        num_classes: the number of classes, with the background.
         norm_layer: makes a normalization from the number of channels.
     """
 
@@ -107,7 +107,7 @@ class SSDLiteHead(nn.Module):
     Args:
         in_channels: the number of channels of each of the features.
         num_anchors: how many boxes an element of each has.
-        num_classes: with the background.
+        num_classes: the number of classes, with the background.
         norm_layer: makes a normalization from the number of channels.
     """
 
@@ -199,7 +199,7 @@ def ssdlite320_mobilenet_v3_large(
     """SSDLite on a MobileNetV3 for images of 320 x 320 pixels: 3.4 million parameters.
 
     Args:
-        num_classes: with the background.
+        num_classes: the number of classes, with the background.
         pretrained_backbone: whether to load weights of ImageNet into the backbone, whose last stage
             then has all its channels instead of half of them.
         trainable_backbone_layers: how many of the backbone's six stages are trained; default: all.

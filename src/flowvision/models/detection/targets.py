@@ -70,7 +70,7 @@ def matched_objects(target: Target, matches: Tensor, anchors: Tensor) -> tuple[T
     not count them.
 
     Args:
-        target: with "boxes" and "labels".
+        target: a dictionary with "boxes" and "labels".
         matches: the position of the object of each anchor, negative for none.
         anchors: a tensor of shape (n, 4).
     """

@@ -156,7 +156,7 @@ def resize_boxes(
     """Return the boxes (n, 4) of a resized image.
 
     Args:
-        boxes: in the original image.
+        boxes: boxes in the original image.
         original_size: its height and width.
         new_size: height and width of the resized image.
     """

@@ -94,7 +94,7 @@ def object_segmentation_polygon_scale(
 
     Args:
         poly: for each image (points, 2).
-        scale: as in `object_bbox_scale`.
+        scale: the same as in `object_bbox_scale`.
         name: accepted.
 
     Example:

@@ -171,7 +171,7 @@ def istft(
 
     Args:
         input: ``[frequencies, segments]`` or ``[batch, frequencies, segments]``, complex.
-        n_fft: as in `stft`, like all that follow.
+        n_fft: the same as in `stft`, like all that follow.
         hop_length: distance of segments.
         win_length: length of the window.
         window: the window.

@@ -179,8 +179,8 @@ def exponential(
         M: number of elements.
         center: place of the largest element, by default the middle.
         tau: places in which the elements fall to 1 / e.
-        sym: as in `general_cosine`.
-        options: as in `general_cosine`.
+        sym: the same as in `general_cosine`.
+        options: the same as in `general_cosine`.
 
     Raises:
         ValueError: a center of a symmetric window, or `tau` is not positive.

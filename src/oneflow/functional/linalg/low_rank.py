@@ -74,7 +74,7 @@ def pca_lowrank(
         input: ``[..., m, n]``, m samples of n numbers.
         q: the number of components; default 6, or as many as there are.
         center: subtract the mean of the samples first.
-        niter: as of `svd_lowrank`.
+        niter: the same as for `svd_lowrank`.
 
     Returns:
         ``(U, S, V)`` as of `svd_lowrank`; the columns of ``V`` are the directions, and

@@ -250,7 +250,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool = False)
     Args:
         theta: ``[N, 2, 3]`` or ``[N, 3, 4]``.
         size: shape of the output, ``[N, C, H, W]`` or ``[N, C, D, H, W]``.
-        align_corners: as for `grid_sample`.
+        align_corners: the same as for `grid_sample`.
 
     Returns:
         ``[N, H, W, 2]`` or ``[N, D, H, W, 3]``.

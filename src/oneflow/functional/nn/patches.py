@@ -158,7 +158,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: IntOrPair) -> Tensor:
     """Channels become pixels: ``(*, C * r * r, H, W)`` to ``(*, C, H * r, W * r)``.
 
     Args:
-        input: at least 3 dimensions.
+        input: a tensor of at least 3 dimensions.
         upscale_factor: the factor r, or one for height and one for width.
 
     Raises:
@@ -193,7 +193,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Pixels become channels: ``(*, C, H * r, W * r)`` to ``(*, C * r * r, H, W)``.
 
     Args:
-        input: at least 3 dimensions.
+        input: a tensor of at least 3 dimensions.
         downscale_factor: the factor r.
 
     Raises:

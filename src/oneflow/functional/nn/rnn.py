@@ -102,7 +102,7 @@ def run_cell(mode: str, x: Tensor, states: States, weights: Weights) -> States:
     """The states after one step.
 
     Args:
-        mode: as for `run_layers`.
+        mode: the same as for `run_layers`.
         x: input, shape ``(batch, features)``.
         states: hidden (and cell) states, shape ``(batch, size)``.
         weights: the weights of the cell.

@@ -91,9 +91,9 @@ def max_unpool2d(
     Args:
         input: result of `max_pool2d`.
         indices: its indices.
-        kernel_size: as given to `max_pool2d`.
-        stride: as given to `max_pool2d`.
-        padding: as given to `max_pool2d`.
+        kernel_size: the value given to `max_pool2d`.
+        stride: the value given to `max_pool2d`.
+        padding: the value given to `max_pool2d`.
         output_size: shape of the result, where several inputs lead to the same pooled size.
 
     Returns:

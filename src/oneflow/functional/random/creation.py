@@ -66,7 +66,7 @@ def rand(
         size: sizes, as separate numbers or one sequence.
         generator: where the numbers come from, default the default generator.
         dtype: floating point or complex, default the default float type.
-        layout: that of the result; only `oneflow.strided` has these elements.
+        layout: the layout of the result; only `oneflow.strided` has these elements.
         device: where the result lives, default CPU.
         placement: makes a global tensor there.
         sbp: SBP of a global tensor.
@@ -108,7 +108,7 @@ def randn(
         size: sizes, as separate numbers or one sequence.
         generator: where the numbers come from, default the default generator.
         dtype: floating point or complex, default the default float type.
-        layout: that of the result; only `oneflow.strided` has these elements.
+        layout: the layout of the result; only `oneflow.strided` has these elements.
         device: where the result lives, default CPU.
         placement: makes a global tensor there.
         sbp: SBP of a global tensor.
@@ -232,7 +232,7 @@ def randint(
         size: sequence of sizes.
         generator: where the numbers come from, default the default generator.
         dtype: default int64.
-        layout: that of the result; only `oneflow.strided` has these elements.
+        layout: the layout of the result; only `oneflow.strided` has these elements.
         device: where the result lives, default CPU.
         placement: makes a global tensor there.
         sbp: SBP of a global tensor.
@@ -310,7 +310,7 @@ def randperm(
         n: the number of integers.
         generator: where the order comes from, default the default generator.
         dtype: default int64.
-        layout: that of the result; only `oneflow.strided` has these elements.
+        layout: the layout of the result; only `oneflow.strided` has these elements.
         device: where the result lives, default CPU.
         placement: makes a global tensor there.
         sbp: SBP of a global tensor.
@@ -360,7 +360,7 @@ def normal(
         size: sizes, for two numbers; tensors have theirs.
         generator: where the numbers come from, default the default generator.
         dtype: floating point, default the default float type or that of the tensors.
-        layout: that of the result; only `oneflow.strided` has these elements.
+        layout: the layout of the result; only `oneflow.strided` has these elements.
         device: where the result lives, default CPU or that of the tensors.
         placement: makes a global tensor there.
         sbp: SBP of a global tensor.

@@ -107,7 +107,7 @@ def histogramdd(
         ``(hist, bin_edges)``: a tensor of `d` dimensions and a tuple of `d` tensors.
 
     Raises:
-        RuntimeError: as for `histogram`, or there is not one of `bins` per dimension.
+        RuntimeError: the same as for `histogram`, or there is not one of `bins` per dimension.
 
     Example:
         >>> import oneflow as flow

@@ -23,9 +23,9 @@ def chunk_vmap(
 
     Args:
         func: takes and returns tensors or structures of tensors.
-        in_dims: as of `vmap`.
-        out_dims: as of `vmap`.
-        randomness: as of `vmap`.
+        in_dims: the same as for `vmap`.
+        out_dims: the same as for `vmap`.
+        randomness: the same as for `vmap`.
         chunks: the number of parts; accepted.
 
     Raises:

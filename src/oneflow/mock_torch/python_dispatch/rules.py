@@ -247,7 +247,7 @@ def dispatch_call(
         public: the function.
         function: a copy of it that asks nobody.
         args: the arguments.
-        kwargs: those by name.
+        kwargs: the arguments by name.
     """
     if public in METHODS:
         return METHODS[public](*args, **kwargs)

@@ -18,7 +18,7 @@ class device(Device, metaclass=_DeviceClass):
     """A device; ``device("cuda")`` is the current one where it is used, and has no index.
 
     Args:
-        type: as for `oneflow.device`; a number is the ordinal of an accelerator.
+        type: the same as for `oneflow.device`; a number is the ordinal of an accelerator.
         index: ordinal of the device among those of its type.
 
     Example:

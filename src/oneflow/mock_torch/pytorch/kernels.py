@@ -338,7 +338,7 @@ def from_file(
         shared: writes change the file, which is made if there is none, or too short.
         size: how many numbers.
         dtype: their type, by default the default one.
-        options: those of creation functions.
+        options: the options of creation functions.
 
     Raises:
         RuntimeError: the file cannot be opened, or is too short, and not shared.

@@ -227,7 +227,7 @@ class _DifferentiableCall:
 
     Attributes:
         args: the arguments by position; lists of tensors are lists.
-        kwargs: those that are keyword-only.
+        kwargs: the arguments that are keyword-only.
     """
 
     def __init__(self, args: tuple, kwargs: dict[str, Any]) -> None:

@@ -46,7 +46,7 @@ class PairwiseDistance(Module):
 
     Shape:
         x1: ``(N, D)`` or ``(D)``.
-        x2: as `x1`, or a shape that broadcasts with it.
+        x2: the shape of `x1`, or a shape that broadcasts with it.
         output: ``(N)`` or ``()``; with `keepdim` ``(N, 1)`` or ``(1)``.
 
     Example:

@@ -253,7 +253,7 @@ class LazyConv1d(_LazyModule):
 
     Shape:
         input: ``(N, C, L)`` or ``(C, L)``.
-        output: as of `Conv1d`.
+        output: the same as for `Conv1d`.
 
     Example:
         >>> import oneflow as flow
@@ -273,7 +273,7 @@ class LazyConvTranspose1d(_LazyModule):
 
     Shape:
         input: ``(N, C, L)`` or ``(C, L)``.
-        output: as of `ConvTranspose1d`.
+        output: the same as for `ConvTranspose1d`.
 
     Example:
         >>> import oneflow as flow
@@ -337,7 +337,7 @@ class LazyConv2d(_LazyModule):
 
     Shape:
         input: ``(N, C, H, W)`` or ``(C, H, W)``.
-        output: as of `Conv2d`.
+        output: the same as for `Conv2d`.
 
     Example:
         >>> import oneflow as flow
@@ -357,7 +357,7 @@ class LazyConvTranspose2d(_LazyModule):
 
     Shape:
         input: ``(N, C, H, W)`` or ``(C, H, W)``.
-        output: as of `ConvTranspose2d`.
+        output: the same as for `ConvTranspose2d`.
 
     Example:
         >>> import oneflow as flow
@@ -421,7 +421,7 @@ class LazyConv3d(_LazyModule):
 
     Shape:
         input: ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
-        output: as of `Conv3d`.
+        output: the same as for `Conv3d`.
 
     Example:
         >>> import oneflow as flow
@@ -441,7 +441,7 @@ class LazyConvTranspose3d(_LazyModule):
 
     Shape:
         input: ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
-        output: as of `ConvTranspose3d`.
+        output: the same as for `ConvTranspose3d`.
 
     Example:
         >>> import oneflow as flow

@@ -106,8 +106,8 @@ class TripletMarginLoss(_Loss):
 
     Shape:
         anchor: ``(N, D)`` or ``(D)``.
-        positive: as the anchor.
-        negative: as the anchor.
+        positive: the shape of the anchor.
+        negative: the shape of the anchor.
         output: ``()``; ``(N)`` if `reduction` is ``"none"``.
 
     Example:
@@ -156,12 +156,12 @@ class TripletMarginWithDistanceLoss(_Loss):
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
 
     Attributes:
-        distance_function: as it was given, by default a `PairwiseDistance`.
+        distance_function: the function that was given, by default a `PairwiseDistance`.
 
     Shape:
         anchor: ``(N, D)`` or ``(D)``.
-        positive: as the anchor.
-        negative: as the anchor.
+        positive: the shape of the anchor.
+        negative: the shape of the anchor.
         output: ``()``; ``(N)`` if `reduction` is ``"none"``.
 
     Example:

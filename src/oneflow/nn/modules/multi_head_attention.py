@@ -46,7 +46,7 @@ class MultiheadAttention(Module):
         value: ``(S, N, vdim)`` or ``(S, vdim)``; ``(N, S, vdim)`` if `batch_first`.
         key_padding_mask: ``(N, S)`` or ``(S)``.
         attn_mask: ``(L, S)`` or ``(N * num_heads, L, S)``.
-        output: as the query.
+        output: the shape of the query.
         weights: ``(N, L, S)`` or ``(L, S)``, averaged over heads; else ``(N, num_heads, L, S)``;
             None without `need_weights`.
 

@@ -140,7 +140,7 @@ class RMSLayerNorm(Module):
 
     Shape:
         hidden_states: ``(*, hidden_size)``.
-        output: as `hidden_states`.
+        output: the shape of `hidden_states`.
 
     Example:
         >>> import oneflow as flow

@@ -97,7 +97,7 @@ class MaxPool2d(_MaxPool):
         output: ``(N, C, H_out, W_out)`` or ``(C, H_out, W_out)``, where, without `ceil_mode`,
             ``H_out = (H + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1``, with the
             first numbers of pairs, and ``W_out`` likewise.
-        indices: as the output, if `return_indices`.
+        indices: the shape of the output, if `return_indices`.
 
     Example:
         >>> import oneflow as flow
@@ -178,9 +178,9 @@ class MaxUnpool2d(_MaxUnpool):
     """Put maxima back where `MaxPool2d` found them; everything else is zero.
 
     Args:
-        kernel_size: as given to `MaxPool2d`.
-        stride: as given to `MaxPool2d`.
-        padding: as given to `MaxPool2d`.
+        kernel_size: the value given to `MaxPool2d`.
+        stride: the value given to `MaxPool2d`.
+        padding: the value given to `MaxPool2d`.
 
     Shape:
         input: ``(N, C, H, W)`` or ``(C, H, W)``.

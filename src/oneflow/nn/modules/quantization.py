@@ -76,7 +76,7 @@ class MinMaxObserver(_QuantizationBase):
     Shape:
         input: ``(*)``, any shape.
         scale: ``(1)``, or ``(M)`` with the input's first size ``M``, one for each ``input[i]``.
-        zero_point: as the scale.
+        zero_point: the shape of the scale.
 
     Returns:
         Scale and zero point, each of shape ``[1]`` or ``[input.shape[0]]``.
@@ -184,7 +184,7 @@ class FakeQuantization(_QuantizationBase):
     Shape:
         input: ``(*)``, any shape.
         scale: ``(1)``, or ``(M)`` with the input's first size ``M``.
-        zero_point: as the scale.
+        zero_point: the shape of the scale.
         output: ``(*)``, as the input.
 
     Example:
@@ -219,7 +219,7 @@ class Quantization(FakeQuantization):
     Shape:
         input: ``(*)``, any shape.
         scale: ``(1)``, or ``(M)`` with the input's first size ``M``.
-        zero_point: as the scale.
+        zero_point: the shape of the scale.
         output: ``(*)``, as the input.
 
     Example:

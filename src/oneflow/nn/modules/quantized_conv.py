@@ -70,7 +70,7 @@ class QatConv1d(_QuantizationAwareConv, Conv1d):
 
     Shape:
         input: ``(N, in_channels, L)`` or ``(in_channels, L)``.
-        output: as of `Conv1d`.
+        output: the same as for `Conv1d`.
 
     Example:
         >>> import oneflow as flow
@@ -86,7 +86,7 @@ class QatConv2d(_QuantizationAwareConv, Conv2d):
     Args:
         in_channels: channels of the input.
         out_channels: channels of the output.
-        kernel_size: as for `Conv2d`, like all arguments up to `padding_mode`.
+        kernel_size: the same as for `Conv2d`, like all arguments up to `padding_mode`.
         stride: step of the kernel.
         padding: elements added on both sides.
         dilation: distance between the elements of the kernel.
@@ -108,7 +108,7 @@ class QatConv2d(_QuantizationAwareConv, Conv2d):
 
     Shape:
         input: ``(N, in_channels, H, W)`` or ``(in_channels, H, W)``.
-        output: as of `Conv2d`.
+        output: the same as for `Conv2d`.
 
     Example:
         >>> import oneflow as flow
@@ -129,7 +129,7 @@ class QatConv3d(_QuantizationAwareConv, Conv3d):
 
     Shape:
         input: ``(N, in_channels, D, H, W)`` or ``(in_channels, D, H, W)``.
-        output: as of `Conv3d`.
+        output: the same as for `Conv3d`.
 
     Example:
         >>> import oneflow as flow

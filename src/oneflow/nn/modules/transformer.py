@@ -271,10 +271,10 @@ class TransformerEncoder(Module):
 
     Attributes:
         layers: a `ModuleList` of the layers.
-        norm: as it was given.
+        norm: the normalization that was given.
 
     Shape:
-        src: as of `TransformerEncoderLayer`, like the masks.
+        src: the same as for `TransformerEncoderLayer`, like the masks.
         output: the shape of `src`.
 
     Example:
@@ -319,7 +319,7 @@ class TransformerDecoder(Module):
 
     Attributes:
         layers: a `ModuleList` of the layers.
-        norm: as it was given.
+        norm: the normalization that was given.
 
     Shape:
         tgt, memory: as of `TransformerDecoderLayer`, like the masks.
@@ -366,8 +366,8 @@ class Transformer(Module):
         dim_feedforward: size inside the feed-forward blocks.
         dropout: its probability.
         activation: ``"relu"``, ``"gelu"`` or a function.
-        custom_encoder: in place of the encoder.
-        custom_decoder: in place of the decoder.
+        custom_encoder: the module in place of the encoder.
+        custom_decoder: the module in place of the decoder.
         layer_norm_eps: the `eps` of the norms.
         batch_first: tensors are ``(batch, length, size)``.
         norm_first: normalise before each block instead of after its residual.

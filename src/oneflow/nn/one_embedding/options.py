@@ -210,11 +210,11 @@ def make_cached_ssd_store_options(
 
     Args:
         cache_budget_mb: how much of the files is in memory at once, in MiB.
-        persistent_path: as for `make_device_mem_store_options`; files are there, too.
+        persistent_path: the same as for `make_device_mem_store_options`; files are there, too.
         capacity: the greatest number of rows, None for no limit.
-        size_factor: as there.
-        storage_dim: as there.
-        physical_block_size: as there.
+        size_factor: the same as there.
+        storage_dim: the same as there.
+        physical_block_size: the same as there.
         host_cache_budget_mb: is added to `cache_budget_mb`.
 
     Raises:

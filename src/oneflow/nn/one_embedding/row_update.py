@@ -131,7 +131,7 @@ def _step_rows(
     Args:
         optimizer: whose class it is.
         group: the options.
-        embedding: to which the rows belong.
+        embedding: the embedding to which the rows belong.
         parts: an array of shape (rows, states + 1, width); changed.
         gradients: an array of shape (rows, width).
         is_new: which rows have no states yet.

@@ -56,7 +56,7 @@ def register(
     """Register how an equation runs and what XLA gets for it.
 
     Args:
-        equation: with one result.
+        equation: an equation with one result.
         function: computes it.
         on_cpu: the same with `in_one_kernel`, for XLA's CPU compiler.
         static_argnames: the parameters of the equation.

@@ -70,7 +70,7 @@ def unary(
         is_inverse: `slope` is 1 over the derivative, which is infinite where it is 0.
         curvature: the second derivative of the operand, written with primitives, where deriving it
             from `slope` gives a wrong or inexact one.
-        writable: as for a gradient rule.
+        writable: the same as for a gradient rule.
         special_values: the function's values at complex infinities and NaNs, one of
             `complex_special_values`; None if XLA's are right.
         cpu: the function on the CPU, where XLA's is slow.

@@ -35,7 +35,7 @@ def convert_shards(
     """Convert the shards of this process's devices to another SBP.
 
     Args:
-        shards: those shards.
+        shards: the shards.
         shape: the shape of the whole tensor.
         hierarchy: the sizes of the mesh.
         sbp: before and after.

@@ -55,7 +55,7 @@ class SignatureSpace:
     """All signatures by which one operation can be computed.
 
     Attributes:
-        operation: on a placement.
+        operation: an operation on a placement.
         groups: operands and results that are decided independently of the others. Choices for a
             group are one per dimension of the mesh.
     """

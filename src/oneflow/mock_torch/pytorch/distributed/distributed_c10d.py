@@ -106,7 +106,7 @@ def new_subgroups(
     Args:
         group_size: how many ranks each has, by default those of a machine.
         group: the ranks to divide, by default all.
-        options: those of `new_group`.
+        options: the options of `new_group`.
 
     Raises:
         ValueError: the number of ranks is no multiple of `group_size`.

@@ -29,9 +29,9 @@ class ExportGraphSignature:
     """The names of the tensors that a program reads besides its arguments, and of those in these.
 
     Attributes:
-        parameters: those of parameters, as in the module's state dict.
-        buffers: those of buffers.
-        user_inputs: those of tensors among the arguments.
+        parameters: the names of parameters, as in the module's state dict.
+        buffers: the names of buffers.
+        user_inputs: the names of tensors among the arguments.
     """
 
     parameters: tuple[str, ...]
@@ -104,7 +104,7 @@ class ExportedProgram:
             program was loaded.
         graph_signature: their names.
         conditions: what the leaves of the arguments must be.
-        structure: that of the arguments.
+        structure: the structure of the arguments.
         example_inputs: the arguments of the example.
 
     Example:

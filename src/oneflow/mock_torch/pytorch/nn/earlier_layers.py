@@ -12,7 +12,7 @@ class NLLLoss2d(nn.NLLLoss):
     """`NLLLoss`, by its name for images; it warns.
 
     Args:
-        args: those of `NLLLoss`.
+        args: the arguments of `NLLLoss`.
         kwargs: the same by name.
     """
 

@@ -105,7 +105,7 @@ class ONNXProgram:
 
         Args:
             args: tensors, nested in lists, tuples and dicts, for the inputs in order.
-            kwargs: those for the inputs of these names, and further ones.
+            kwargs: the arguments for the inputs of these names, and further ones.
 
         Returns:
             A tuple of tensors.
@@ -158,8 +158,8 @@ def export(
         args: example arguments.
         f: the file or the path to write to; None: return the model alone.
         dynamo: False: return nothing, as PyTorch's old exporter.
-        options: those of `oneflow.onnx.export`, and those by which PyTorch is told how to find,
-            check or report the same model, which change nothing.
+        options: the options of `oneflow.onnx.export`, and those by which PyTorch is told how to
+            find, check or report the same model, which change nothing.
 
     Returns:
         The exported model; None if it was written by ``dynamo=False``.

@@ -138,7 +138,7 @@ class PackageImporter(Importer):
 
         Args:
             name: of the module.
-            package: to which a relative name belongs.
+            package: the package to which a relative name belongs.
 
         Raises:
             ModuleNotFoundError: neither is there.

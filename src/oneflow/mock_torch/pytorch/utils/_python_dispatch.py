@@ -204,7 +204,7 @@ def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> 
     Args:
         func: the operator.
         args: its arguments.
-        kwargs: those by name.
+        kwargs: the arguments by name.
         out: what the class has computed.
     """
     if func.writes and args and isinstance(args[0], Tensor):

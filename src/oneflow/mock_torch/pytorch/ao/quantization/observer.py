@@ -179,9 +179,9 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
 
     Args:
         ch_axis: the dimension of the channels.
-        args: those of `UniformQuantizationObserverBase`.
+        args: the arguments of `UniformQuantizationObserverBase`.
         qscheme: see there.
-        kwargs: those of `UniformQuantizationObserverBase`.
+        kwargs: the arguments of `UniformQuantizationObserverBase`.
     """
 
     def __init__(

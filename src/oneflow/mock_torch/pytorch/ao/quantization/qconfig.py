@@ -9,8 +9,8 @@ class QConfig(NamedTuple):
     """The factories of the modules that watch or round activations and weights.
 
     Attributes:
-        activation: that for activations.
-        weight: that for weights.
+        activation: the factory for activations.
+        weight: the factory for weights.
     """
 
     activation: Any

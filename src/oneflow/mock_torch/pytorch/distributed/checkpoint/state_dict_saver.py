@@ -110,13 +110,13 @@ def async_save(
     Writing meanwhile would have collectives of two threads meet in any order.
 
     Args:
-        state_dict: as in `save`.
-        checkpoint_id: as in `save`.
-        storage_writer: as in `save`.
+        state_dict: the same as in `save`.
+        checkpoint_id: the same as in `save`.
+        storage_writer: the same as in `save`.
         planner: accepted.
         process_group: accepted.
         async_checkpointer_type: accepted.
-        no_dist: as in `save`.
+        no_dist: the same as in `save`.
         **options: accepted.
     """
     save(

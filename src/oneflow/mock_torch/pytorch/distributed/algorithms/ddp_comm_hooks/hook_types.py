@@ -21,7 +21,7 @@ class _Registration:
 
     Attributes:
         hook: the function.
-        rank: that of PowerSGD's matrices; None: the function's state is a process group.
+        rank: the rank of PowerSGD's matrices; None: the function's state is a process group.
     """
 
     hook: Callable[..., Any]
