@@ -64,6 +64,32 @@ def test_alike_checks_are_one():
     assert reductions(long) == len(POSITIONS)
 
 
+def test_equal_checks_of_the_same_array_are_one():
+    """Rows are those of all checks, so that the first operation that failed is named."""
+
+    def layers(x, up, down, ends):
+        hidden = flow.nn.functional.grouped_mm(x, up, offs=ends)
+        return flow.nn.functional.grouped_mm(hidden, down, offs=ends)
+
+    x, up, down = flow.ones(6, 3), flow.ones(2, 3, 5), flow.ones(2, 5, 3)
+    ends = flow.tensor([2, 6], dtype=flow.int32)
+    program = flow.eager.record(layers, x, up, down, ends)
+    arrays = [tensor.numpy() for tensor in (x, up, ends, down)]
+
+    def run(arrays, both):
+        (first, second) = walk(program, arrays, [])[1]
+        operation, operands = second
+        changed = (operation, [*operands[:-1], operands[-1] + 0])
+        return check_rows([first, second if both else changed])
+
+    def reductions(both):
+        return str(jax.make_jaxpr(functools.partial(run, both=both))(arrays)).count("argmax[")
+
+    assert (reductions(True), reductions(False)) == (1, 2)
+    arrays[2] = np.array([2, 9], "int32")
+    assert run(arrays, True).tolist() == [[1, 9], [1, 9]]
+
+
 def test_a_large_table_that_is_not_read_does_not_count():
     program, arrays = recorded(POSITIONS[:2])
     ((operation, operands), _) = walk(program, arrays, [])[1]

@@ -182,7 +182,7 @@ def _bad_offset(offsets, *, count: int):
     before = jnp.concatenate([jnp.zeros(1, jnp.int64), offsets[:-1]])
     bad = (offsets < before) | (offsets > count)
     bad = bad.at[0].set(offsets[0] != 0)
-    return bad.any(), offsets[jnp.argmax(bad)]
+    return bad.any(), offsets[lax.argmax(bad, 0, index_dtype(bad.size))]
 
 
 #: Offsets that begin with 0 and rise no higher than the number of indices.

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import lax
 
+from oneflow.primitives.operators.lax_functions import index_dtype
 from oneflow.primitives.registry import Primitive, primitive
 from oneflow.primitives.traits import Precision
 
@@ -30,7 +31,7 @@ def _find_bad_end(ends, rows):
     # Differences of wrong ends may overflow.
     before = jnp.concatenate([jnp.zeros(1, ends.dtype), ends[:-1]])
     bad = (ends < before) | (ends > rows)
-    return jnp.any(bad), ends[jnp.argmax(bad)]
+    return jnp.any(bad), ends[lax.argmax(bad, 0, index_dtype(bad.size))]
 
 
 def _end_error(value, attributes, in_specs):

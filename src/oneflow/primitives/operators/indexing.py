@@ -37,7 +37,7 @@ def out_of_range(index, low: int, high: int):
         lax.lt(index, size_in(index.dtype, low)), lax.ge(index, size_in(index.dtype, high))
     )
     if index.size < _MANY_POSITIONS:
-        is_any, first = lax.reduce_or(bad, (0,)), lax.argmax(bad, 0, np.int64)
+        is_any, first = lax.reduce_or(bad, (0,)), lax.argmax(bad, 0, index_dtype(index.size))
     else:
         none = size_in(index_dtype(index.size), index.size)
         numbers = lax.iota(none.dtype, index.size)
