@@ -111,14 +111,47 @@ def wrap_triton(triton_kernel: Any, /) -> NoReturn:
     )
 
 
-def define(qualname: str, schema: str | None = None, **options: Any) -> None:
-    """Declare an operator by its parameters, such as ``"(Tensor x) -> Tensor"``; kernels follow."""
-    _defined(qualname, schema)
+def define(qualname: Any, schema: str | None = None, *, lib: Any = None, **options: Any) -> Any:
+    """Declare an operator by its parameters, such as ``"(Tensor x) -> Tensor"``; kernels follow.
+
+    Args:
+        qualname: ``"namespace::name"``; or a `Library`, and then the decorator of the function that
+            computes the operator is returned.
+        schema: of the operator; it begins with the name where a library has the namespace.
+        lib: the library to which the operator belongs; it changes nothing.
+        options: change nothing.
+    """
+    if not isinstance(qualname, Library):
+        _defined(qualname, schema)
+        return None
+    name = qualname.define(schema or "")
+
+    def register(function: Kernel) -> Kernel:
+        qualname.impl(name, function)
+        return function
+
+    return register
 
 
-def impl(qualname: str, types: Any, func: Kernel | None = None, **options: Any) -> Any:
-    """Add a kernel to an operator; without one, return a decorator."""
-    return _operator(qualname).register_kernel(types, func)
+def impl(qualname: Any, types: Any, func: Any = None, *, lib: Any = None, **options: Any) -> Any:
+    """Add a kernel to an operator; without one, return a decorator.
+
+    Args:
+        qualname: ``"namespace::name"``; or a `Library`, and then the others are the operator's name
+            and the devices.
+        types: of devices.
+        func: the kernel.
+        lib: the library to which the kernel belongs; it changes nothing.
+        options: change nothing.
+    """
+    if not isinstance(qualname, Library):
+        return _operator(qualname).register_kernel(types, func)
+
+    def register(function: Kernel) -> Kernel:
+        qualname.impl(types, function, func or options.get("dispatch_key", ""))
+        return function
+
+    return register
 
 
 def register_fake(op: Any, func: Kernel | None = None, /, **options: Any) -> Any:
@@ -289,9 +322,16 @@ class Library:
         ns: the namespace.
         kind: ``"DEF"``, ``"IMPL"`` or ``"FRAGMENT"``, which make no difference.
         dispatch_key: the devices for which kernels are that say nothing else.
+
+    Raises:
+        ValueError: another kind, or the namespace of TorchScript's own operators.
     """
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        if kind not in ("DEF", "IMPL", "FRAGMENT"):
+            raise ValueError(f"Unsupported kind: {kind!r}, must be 'DEF', 'IMPL' or 'FRAGMENT'")
+        if ns == "prim":
+            raise ValueError("`ns`: the namespace 'prim' is reserved")
         self.ns = ns
         self.kind = kind
         self.dispatch_key = dispatch_key
@@ -307,9 +347,21 @@ class Library:
 
         One for ``"Autograd"`` is called in place of the others, which it reaches in a context of
         ``torch._C._AutoDispatchBelowAutograd()``.
+
+        Raises:
+            TypeError: the kernel cannot be called.
+            RuntimeError: it is for other devices than the library says.
         """
+        if not callable(fn):
+            raise TypeError(f"`fn` must be callable, got {type(fn).__name__}")
+        if dispatch_key and self.dispatch_key and dispatch_key != self.dispatch_key:
+            raise RuntimeError(
+                f"`dispatch_key`: {dispatch_key} is inconsistent with the dispatch key of the "
+                f"library, {self.dispatch_key}"
+            )
         key = dispatch_key or self.dispatch_key or COMPOSITE
-        name = op_name if isinstance(op_name, str) else op_name.name
+        name = getattr(op_name, "name", op_name)
+        name = name() if callable(name) else name
         operator = _operator(f"{self.ns}::{name.rpartition('::')[2]}")
         if fn is fallthrough_kernel:
             return

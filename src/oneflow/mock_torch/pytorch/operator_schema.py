@@ -49,7 +49,7 @@ def signature_of_schema(schema: str) -> inspect.Signature:
     arguments = schema.partition("->")[0].partition("(")[2].rpartition(")")[0]
     kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = []
-    for argument in _split(arguments):
+    for argument in split_arguments(arguments):
         if argument == "*":
             kind = inspect.Parameter.KEYWORD_ONLY
             continue
@@ -72,11 +72,11 @@ def mutated_by_schema(schema: str) -> list[str]:
         ['x']
     """
     arguments = schema.partition("->")[0].partition("(")[2].rpartition(")")[0]
-    typed_names = (argument.partition("=")[0] for argument in _split(arguments))
+    typed_names = (argument.partition("=")[0] for argument in split_arguments(arguments))
     return [words.split()[-1] for words in typed_names if "!" in words]
 
 
-def _split(arguments: str) -> Iterator[str]:
+def split_arguments(arguments: str) -> Iterator[str]:
     """The parts of a list between commas that are in no brackets."""
     depth, begin = 0, 0
     for position, character in enumerate(arguments):

@@ -2,6 +2,10 @@
 
 from oneflow.autograd import is_grad_enabled
 from oneflow.mock_torch.pytorch import _VF as _VariableFunctions
+from oneflow.mock_torch.pytorch._C.function_schema import (
+    FunctionSchema as FunctionSchema,
+    parse_schema as parse_schema,
+)
 from oneflow.mock_torch.pytorch._C.names import (
     DispatchKey,
     DispatchKeySet,
