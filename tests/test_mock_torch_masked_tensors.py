@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -150,3 +152,31 @@ def test_gradients_go_on_to_data() -> None:
         assert masked.is_masked_tensor(masked.as_masked_tensor(x, x > 1))
         assert not masked.is_masked_tensor(x)
     np.testing.assert_allclose(*grads, rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of MaskedTensors")
+@pytest.mark.parametrize("library", [torch, OURS])
+def test_layouts_must_be_the_same(library: Any) -> None:
+    masked = _MASKED[library]
+    data, mask = library.eye(2), library.eye(2) > 0
+    with pytest.raises(TypeError, match="layout"):
+        masked.masked_tensor(data.to_sparse(), mask)
+    with pytest.raises(TypeError, match="layout"):
+        masked.masked_tensor(data.to_sparse_csc(), mask.to_sparse_csc())
+    with pytest.raises(ValueError, match="same indices"):
+        masked.masked_tensor(data.flip(0).to_sparse(), mask.to_sparse())
+    with pytest.warns(UserWarning, match="requires_grad"):
+        masked.masked_tensor(data.requires_grad_(), mask)
+
+
+def test_masked_tensors_are_made_in_a_program_that_has_used_no_subclass() -> None:
+    program = (
+        "import oneflow.mock_torch; oneflow.mock_torch.enable(); import torch\n"
+        "from torch.masked import masked_tensor\n"
+        "from torch.masked.maskedtensor.core import _masks_match, _tensors_match\n"
+        "x = masked_tensor(torch.tensor([1.0, 2.0]), torch.tensor([True, False]))\n"
+        "assert _masks_match(x, x) and _tensors_match(x.get_data(), x.get_data())\n"
+        "assert not _tensors_match(torch.ones(2), torch.zeros(2))\n"
+        "assert x.sum().get_data().item() == 1.0\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
+import oneflow.tensor.python_dispatch  # noqa: F401 - tensors get what makes wrappers
 from oneflow.base.environment import MOCK_TORCH_DISABLED
 from oneflow.mock_torch.dependents import dependents
 from oneflow.mock_torch.importer import IMPORTER

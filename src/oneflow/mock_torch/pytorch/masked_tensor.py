@@ -7,11 +7,13 @@ from a masked tensor to its data and back, so that gradients are masked as their
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import oneflow as flow
 from oneflow import Tensor, autograd
+from oneflow.base.location import frames_to_user
 from oneflow.mock_torch.pytorch import masked_functions
 from oneflow.tensor.subclasses import DisableTorchFunctionSubclass
 
@@ -78,13 +80,14 @@ class MaskedTensor(Tensor):
 
         Raises:
             TypeError: data or mask is masked, or no tensor, or the mask has no truth values.
-            ValueError: their shapes differ.
+            ValueError: their shapes differ, or the places of their sparse elements.
         """
         for name, part in (("data", data), ("mask", mask)):
             if not isinstance(part, Tensor) or isinstance(part, MaskedTensor):
                 raise TypeError(
                     f"`{name}` of a masked tensor must be a plain tensor, got {type(part).__name__}"
                 )
+        _require_layouts(data, mask)
         if mask.dtype is not flow.bool:
             raise TypeError(f"mask must have dtype bool, got {mask.dtype}")
         if data.ndim != mask.ndim:
@@ -95,6 +98,13 @@ class MaskedTensor(Tensor):
             raise ValueError(
                 f"data.size() must equal mask.size(), got {tuple(data.shape)} and "
                 f"{tuple(mask.shape)}"
+            )
+        if data.requires_grad:
+            warnings.warn(
+                "It is not recommended to create a MaskedTensor with a tensor that requires_grad: "
+                "its gradient stays without those of the masked tensor; use data.detach().clone()",
+                UserWarning,
+                frames_to_user(),
             )
         base: Any = Tensor
         self: Any = base._make_wrapper_subclass(
@@ -375,6 +385,23 @@ def _chosen(condition: Tensor, input: Any, other: Any) -> MaskedTensor:
     if not (isinstance(input, MaskedTensor) and isinstance(other, MaskedTensor)):
         raise TypeError("`where` takes two masked tensors; `as_masked_tensor` makes one")
     return _MaskedWhere.apply(condition, input, other)
+
+
+def _require_layouts(data: Tensor, mask: Tensor) -> None:
+    """Check that data and mask lie in memory in the same way."""
+    if data.layout != mask.layout:
+        raise TypeError(
+            f"data and mask must have the same layout, got {data.layout} and {mask.layout}"
+        )
+    if data.layout not in (flow.strided, flow.sparse_coo, flow.sparse_csr):
+        raise TypeError(f"data layout of {data.layout} is not supported in MaskedTensor")
+    parts = {flow.sparse_coo: ("_indices",), flow.sparse_csr: ("crow_indices", "col_indices")}
+    for name in parts.get(data.layout, ()):
+        places = getattr(data, name)(), getattr(mask, name)()
+        if places[0].shape != places[1].shape or bool((places[0] != places[1]).any()):
+            raise ValueError(
+                f"data and mask are both {data.layout} tensors but do not have the same indices"
+            )
 
 
 def masked_tensor(data: Tensor, mask: Tensor, requires_grad: bool = False) -> MaskedTensor:
