@@ -6,6 +6,43 @@ from oneflow.functional.creation.storages import STORAGE_KINDS
 
 _FUNCTIONS = ("torch", "torch.nn.functional")
 TOP_LEVEL_ROWS = (
+    (
+        "torch",
+        "oneflow.mock_torch.pytorch.batch_norm_parts",
+        "batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_gather_stats "
+        "batch_norm_gather_stats_with_counts batch_norm_update_stats",
+    ),
+    (
+        "torch",
+        "oneflow.mock_torch.pytorch.library_kernels",
+        "cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution "
+        "cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose "
+        "cudnn_grid_sampler cudnn_is_acceptable fbgemm_linear_fp16_weight "
+        "fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight "
+        "fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight "
+        "fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix is_vulkan_available "
+        "miopen_batch_norm miopen_convolution miopen_convolution_add_relu "
+        "miopen_convolution_relu miopen_convolution_transpose miopen_ctc_loss "
+        "miopen_depthwise_convolution miopen_rnn mkldnn_adaptive_avg_pool2d mkldnn_convolution "
+        "mkldnn_linear_backward_weights mkldnn_max_pool2d mkldnn_max_pool3d",
+    ),
+    ("torch", "oneflow.mock_torch.pytorch.moving_ranges", "fused_moving_avg_obs_fake_quant"),
+    (
+        "torch",
+        "oneflow.mock_torch.pytorch.process_settings",
+        "as_strided_ ccol_indices_copy col_indices_copy crow_indices_copy dequantize "
+        "get_autocast_ipu_dtype get_autocast_xla_dtype get_num_interop_threads indices_copy "
+        "init_num_threads is_autocast_ipu_enabled is_autocast_xla_enabled row_indices_copy "
+        "set_anomaly_enabled set_autocast_ipu_dtype set_autocast_ipu_enabled "
+        "set_autocast_xla_dtype set_autocast_xla_enabled set_num_interop_threads sym_fresh_size "
+        "sym_sqrt",
+    ),
+    (
+        "torch",
+        "oneflow.mock_torch.pytorch.utils.benchmark.throughput",
+        "BenchmarkConfig BenchmarkExecutionStats ThroughputBenchmark=ModuleBenchmark",
+    ),
+    ("torch", "oneflow.mock_torch.pytorch.jit", "CompilationUnit fork"),
     ("torch", "oneflow.mock_torch.pytorch._C.names", "DispatchKey DispatchKeySet"),
     ("torch", "oneflow.tensor.function_modes", "DisableTorchFunction"),
     ("torch", "oneflow.tensor.subclasses", "DisableTorchFunctionSubclass"),
