@@ -6,6 +6,39 @@ from oneflow.functional.creation.storages import STORAGE_KINDS
 
 _FUNCTIONS = ("torch", "torch.nn.functional")
 TOP_LEVEL_ROWS = (
+    *(
+        (
+            home,
+            "oneflow.mock_torch.pytorch.script_types",
+            "AnyType AwaitType BoolType ComplexType DictType FloatType FutureType IntType ListType "
+            "NoneType NumberType OptionalType RRefType StreamObjType StringType SymBoolType "
+            "SymIntType TensorType TupleType Type UnionType unify_type_list",
+        )
+        for home in ("torch", "torch._C")
+    ),
+    *(
+        (
+            home,
+            "oneflow.mock_torch.pytorch.function_schema",
+            "Argument FunctionSchema parse_schema",
+        )
+        for home in ("torch", "torch._C")
+    ),
+    (
+        "torch",
+        "oneflow.mock_torch.pytorch.script_internals",
+        "AVG AggregationType AliasDb ArgumentSpec Block BufferDict CallStack Capsule ClassType "
+        "Code CompleteArgumentSpec ConcreteModuleType ConcreteModuleTypeBuilder "
+        "DeepCopyMemoTable DeserializationStorageContext EnumType ErrorReport "
+        "ExcludeDispatchKeyGuard ExecutionPlan FatalError Gradient GraphExecutorState "
+        "IODescriptor InferredType InterfaceType JITException LiteScriptModule LockingLogger "
+        "ModuleDict Node NoopLogger OperatorInfo ParameterDict PyObjectType SUM ScriptClass "
+        "ScriptClassFunction ScriptDict ScriptDictIterator ScriptDictKeyIterator ScriptList "
+        "ScriptListIterator ScriptMethod ScriptModuleSerializer "
+        "ScriptObjectProperty SerializationStorageContext StaticModule TracingState Use "
+        "import_ir_module import_ir_module_from_buffer merge_type_from_type_comment parse_ir "
+        "parse_type_comment",
+    ),
     (
         "torch",
         "oneflow.mock_torch.pytorch.batch_norm_parts",
@@ -43,7 +76,7 @@ TOP_LEVEL_ROWS = (
         "BenchmarkConfig BenchmarkExecutionStats ThroughputBenchmark=ModuleBenchmark",
     ),
     ("torch", "oneflow.mock_torch.pytorch.jit", "CompilationUnit fork"),
-    ("torch", "oneflow.mock_torch.pytorch._C.names", "DispatchKey DispatchKeySet"),
+    ("torch", "oneflow.mock_torch.pytorch._C.names", "DispatchKey DispatchKeySet Value"),
     ("torch", "oneflow.tensor.function_modes", "DisableTorchFunction"),
     ("torch", "oneflow.tensor.subclasses", "DisableTorchFunctionSubclass"),
     ("torch", "oneflow.mock_torch.pytorch.file_check", "FileCheck"),
@@ -178,5 +211,8 @@ TOP_LEVEL_ROWS = (
         "_jit_override_can_fuse_on_cpu=_jit_set_ignored "
         "_jit_set_texpr_fuser_enabled=_jit_set_ignored",
     ),
-    ("torch._C", "oneflow.mock_torch.pytorch.top_level", "ScriptObject"),
+    *(
+        (home, "oneflow.mock_torch.pytorch.top_level", "ScriptObject")
+        for home in ("torch", "torch._C")
+    ),
 )

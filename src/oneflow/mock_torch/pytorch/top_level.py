@@ -80,10 +80,6 @@ def allclose(
     return _allclose(input, other, atol=atol, rtol=rtol, equal_nan=equal_nan)
 
 
-class TensorType(MissingTracing):
-    """The type of tensors in TorchScript, which does not exist here."""
-
-
 class ScriptObject(MissingTracing):
     """The type of objects of C++ classes that TorchScript knows, which do not exist here."""
 
