@@ -116,7 +116,7 @@ def part_of(numbers: Any, chain: Sequence[ViewCall]) -> Any:
         if primitive is select and attributes["dims"] == _leading(len(positions)):
             numbers = numbers[positions]
             continue
-        box = primitive.traits.view.box
+        box = primitive.view_rule.box
         if box is None or not _INTEGERS.issuperset(map(type, positions)):
             return None
         index: list[Any] = [_ALL] * numbers.ndim
