@@ -6,6 +6,7 @@ from typing import Any
 
 from oneflow.optim.groups import ParamsT, check_range
 from oneflow.optim.optimizer import Optimizer, accept_common_keywords
+from oneflow.optim.step_counter import choose
 from oneflow.primitives.operators.optimizer import RpropNumbers, rprop_update
 
 
@@ -59,4 +60,8 @@ class Rprop(Optimizer):
     def _numbers(self, group: dict[str, Any], state: dict[str, Any]) -> RpropNumbers:
         decrease, increase = group["etas"]
         smallest, largest = group["step_sizes"]
-        return RpropNumbers(decrease, increase, smallest, largest)
+        # A skipped step leaves sizes behind that are not those to start with: the rate may change.
+        is_first = state["step"] == 1
+        start = choose(is_first, group["lr"], 0.0)
+        keep = choose(is_first, 0.0, 1.0)
+        return RpropNumbers(decrease, increase, smallest, largest, keep, start)

@@ -440,12 +440,14 @@ def rmsprop_update(p, g, states, n, *, centered: bool, momentum: bool, eps_in_ro
 
 
 class RpropNumbers(NamedTuple):
-    """Factors of the step size after a sign change and without one, and its bounds."""
+    """Factors after a sign change and without one, bounds; sizes are `keep` * size + `start`."""
 
     decrease: Any
     increase: Any
     smallest: Any
     largest: Any
+    keep: Any
+    start: Any
 
 
 @update_rule("rprop_update", RpropNumbers)
@@ -454,7 +456,7 @@ def rprop_update(p, g, states, n):
     previous, size = states
     sign_product = g * previous
     factor = jnp.where(sign_product > 0, n.increase, jnp.where(sign_product < 0, n.decrease, 1))
-    size = jnp.clip(size * factor, n.smallest, n.largest)
+    size = jnp.clip((size * n.keep + n.start) * factor, n.smallest, n.largest)
     g = jnp.where(sign_product < 0, 0, g)
     return p - jnp.sign(g) * size, g, size
 
