@@ -8,7 +8,6 @@ memory to the results.
 from __future__ import annotations
 
 import logging
-import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -39,6 +38,7 @@ from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.runtime.hot import warm_up
 from oneflow.runtime.lazy_array import HostArray
 from oneflow.runtime.meta_array import MetaArray
+from oneflow.runtime.overwritten_inputs import MANY_BYTES, overwritten_inputs, wastes_memory
 from oneflow.runtime.program_cache import PROGRAMS, CachedProgram
 from oneflow.runtime.restore import restore_replaced
 from oneflow.runtime.small_programs import MAX_INSTRUCTIONS, give_numbers, run_small
@@ -47,25 +47,17 @@ from oneflow.runtime.trial import Trial
 logger = logging.getLogger("oneflow.eager")
 
 
-def reference_counts(objects: list[Any]) -> list[int]:
-    """The reference count of each object of a list."""
-    return [sys.getrefcount(item) for item in objects]
-
-
-# The count of an array that only the recorder's list holds; it differs between Python versions.
-_NO_OTHER_REFERENCE = reference_counts([object()])[0]
-
-
 class EagerRecorder(Recorder):
     """A recorder whose program this room runs.
 
     Attributes:
         recorded_by: the run-time checks of the thread that records.
         program_run: how the program is run, once that is decided.
+        input_bytes: bytes of its inputs until it is looked who still has them.
         running: how often it was begun to be run; a signal handler can come in between.
     """
 
-    __slots__ = ("program_run", "recorded_by", "running")
+    __slots__ = ("input_bytes", "program_run", "recorded_by", "running")
 
     recorded_by: checks.ThreadChecks
     program_run: Any  # a `ProgramRun`
@@ -74,6 +66,16 @@ class EagerRecorder(Recorder):
     def __init__(self, device: Device | Placement, user_line: Callable[[], str]) -> None:
         super().__init__(device, user_line)
         self.recorded_by, self.program_run, self.running = checks.thread_checks(), None, 0
+        self.input_bytes = MANY_BYTES
+
+    def add_input(self, value: Value) -> int:
+        """Take an input, or run first what holds much that is overwritten; then record anew."""
+        self.input_bytes -= value.spec.nbytes
+        if self.input_bytes < 0 and isinstance(self.device, Device) and not self.closed:
+            self.input_bytes = MANY_BYTES
+            if wastes_memory(self):
+                self.flush("limit")
+        return super().add_input(value)
 
     def read_input(self, value: Value) -> Any:
         """The array of a value; arrays on the host stay there if the program may be small.
@@ -493,7 +495,6 @@ def _lookup(recorder: EagerRecorder, positions: list[int]) -> tuple[CachedProgra
 
 def _key(recorder: EagerRecorder, positions: list[int]) -> tuple[tuple, tuple, tuple, tuple, bool]:
     """The key of a recorder's program, see `ProgramKey`."""
-    counts = reference_counts(recorder.arrays)
-    donated = tuple([i for i, count in enumerate(counts) if count == _NO_OTHER_REFERENCE])
+    donated = tuple(overwritten_inputs(recorder))
     guarded = recorder.guarded and bool(recorder.rollback.replaced or recorder.checked)
     return tuple(recorder.key), tuple(positions), donated, tuple(recorder.rollback.updates), guarded
