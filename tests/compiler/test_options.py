@@ -62,7 +62,7 @@ def test_products_on_several_cpus_are_left_to_no_library():
 def test_programs_say_whether_they_run_on_several_devices(monkeypatch, is_global):
     asked = []
 
-    def choose(platform, has_convolution=False, is_global=False):
+    def choose(platform, has_convolution=False, is_global=False, has_single_numbers=False):
         asked.append(is_global)
         return {}
 
@@ -105,7 +105,7 @@ def test_programs_that_convolve_are_compiled_for_it_saved_ones_too(
 ):
     asked = []
 
-    def choose(platform, has_convolution=False, is_global=False):
+    def choose(platform, has_convolution=False, is_global=False, has_single_numbers=False):
         asked.append((platform, has_convolution))
         return {}
 
@@ -119,3 +119,28 @@ def test_programs_that_convolve_are_compiled_for_it_saved_ones_too(
     asked.clear()
     flow.nn.Graph.load(tmp_path / "graph")(x)
     assert asked == [("cpu", has_convolution)]
+
+
+def written_one_by_one(x):
+    table = x * 1
+    for row in range(len(table)):
+        table[row, 0] += x[row, 1] * 2.5
+    return table
+
+
+@pytest.mark.parametrize(("rows", "has_single_numbers"), [(120, True), (20, False)])
+def test_programs_of_single_numbers_are_compiled_for_them(monkeypatch, rows, has_single_numbers):
+    asked = []
+
+    def choose(*arguments):
+        asked.append(arguments[3])
+        return compiler_options(*arguments)
+
+    monkeypatch.setattr("oneflow.compiler.lower.compiler_options", choose)
+    x = flow.randn(rows, 2)
+    table = Applied(written_one_by_one)(x)
+    assert has_single_numbers in asked
+    assert has_single_numbers or True not in asked
+    expected = x.numpy().copy()
+    expected[:, 0] += expected[:, 1] * 2.5
+    assert flow.allclose(table, flow.tensor(expected))

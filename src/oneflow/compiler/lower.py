@@ -46,6 +46,10 @@ from oneflow.program.evaluate import walk
 from oneflow.program.ir import Program
 from oneflow.tuning.linux import FREE_LISTS
 
+# Single numbers, and their share of a program's instructions, from which on they are most of what
+# XLA compiles. A training step of a model has a few.
+_MANY_NUMBERS, _SHARE_OF_NUMBERS = 100, 0.4
+
 
 class Executable:
     """A compiled program.
@@ -116,9 +120,13 @@ class Executable:
             _named(self._tables.with_row(function, len(program.inputs)), name),
             xla_devices(device),
             donate_argnums=used,
-            compiler_options=compiler_options(device.type, self.has_convolution, self.is_global),
+            compiler_options=self._compiler_options(),
             **committed_to(device),
         )
+
+    def _compiler_options(self) -> dict[str, str]:
+        numbers = _has_single_numbers(self.program)
+        return compiler_options(self.device.type, self.has_convolution, self.is_global, numbers)
 
     def trace(self, *arguments: Any) -> Any:
         """The program as a function of arrays, vectors of numbers and the flag, to be traced."""
@@ -312,6 +320,15 @@ def _has_convolution(program: Program) -> bool:
         instruction.operation.primitive.traits.kind is Kind.CONVOLUTION
         for instruction in program.instructions
     )
+
+
+def _has_single_numbers(program: Program) -> bool:
+    """Return whether a program computes many numbers one by one, and little else."""
+    count = sum(
+        all(spec.numel == 1 for spec in instruction.operation.out_specs)
+        for instruction in program.instructions
+    )
+    return count >= _MANY_NUMBERS and count >= _SHARE_OF_NUMBERS * len(program.instructions)
 
 
 class Use(Enum):
