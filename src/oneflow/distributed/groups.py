@@ -197,7 +197,7 @@ def init_process_group(
         timeout: accepted for PyTorch's sake; `ONEFLOW_JOIN_TIMEOUT` says how long to wait.
         world_size: the number of processes.
         rank: the number of this process.
-        store: must be None.
+        store: for a job of one process, which has nothing to exchange; else it must be None.
         group_name: accepted for PyTorch's sake.
         pg_options: accepted for PyTorch's sake.
         device_id: accepted for PyTorch's sake.
@@ -214,8 +214,8 @@ def init_process_group(
         True
         >>> flow.distributed.destroy_process_group()
     """
-    if store is not None:
-        raise ValueError("`store` must be None: processes rendezvous by an address")
+    if store is not None and world_size != 1:
+        raise ValueError("`store` needs `world_size` 1: processes rendezvous by an address")
     variables = _membership_of(init_method, world_size, rank)
     if cluster.is_multiprocess():
         _check_membership(variables)
