@@ -16,13 +16,10 @@ TOP_LEVEL_ROWS = (
         )
         for home in ("torch", "torch._C")
     ),
-    *(
-        (
-            home,
-            "oneflow.mock_torch.pytorch.function_schema",
-            "Argument FunctionSchema parse_schema",
-        )
-        for home in ("torch", "torch._C")
+    (
+        "torch",
+        "oneflow.mock_torch.pytorch._C.function_schema",
+        "Argument=SchemaArgument FunctionSchema parse_schema",
     ),
     (
         "torch",

@@ -1,9 +1,9 @@
-"""Types of TorchScript, in which schemas of operators are written: ``List[int]``, ``Tensor``."""
+"""Types of TorchScript, such as ``List[int]`` and ``Tensor``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 
 class Type:
@@ -309,8 +309,3 @@ def unify_type_list(types: list[Type]) -> Type:
         if all(other.isSubtypeOf(candidate) for other in types):
             return candidate
     raise RuntimeError(f"Could not unify type list: {types}")
-
-
-def is_type(value: Any) -> bool:
-    """Return whether something is a type of TorchScript."""
-    return isinstance(value, Type)
