@@ -273,6 +273,7 @@ def _normalize_gradient_of_sums(
     dy, x, mean, variance, weight, eps, *, dims: tuple[int, ...], grouped: bool = False
 ):
     """The same as `_normalize_gradient`, which explains it."""
+    weight = wide_value(weight) if hasattr(weight, "spec") else weight
     center, variance = attach_moments(x, mean, variance, dims=dims)
     g, rstd = wide_value(dy), rsqrt(add(variance, eps))
     h = mul(sub(wide_value(x), center), rstd)
