@@ -155,6 +155,7 @@ def test_gradients_go_on_to_data() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The PyTorch API of MaskedTensors")
+@pytest.mark.filterwarnings("ignore:Sparse .* tensor support is in beta state")
 @pytest.mark.parametrize("library", [torch, OURS])
 def test_layouts_must_be_the_same(library: Any) -> None:
     masked = _MASKED[library]
