@@ -25,9 +25,9 @@ _MAX_ELEMENTS = 1 << 14
 
 def check_rows(checked: Sequence[tuple[Operation, Sequence[Any]]]) -> jax.Array:
     """The checks of operations with their operands: rows ``(is_bad, value)`` of int64, in order."""
-    alike = list(_first_alike(checked))
+    first = list(_first_equal(checked))
     by_operation: dict[Operation, list[int]] = defaultdict(list)
-    for position in dict.fromkeys(alike):
+    for position in dict.fromkeys(first):
         by_operation[checked[position][0]].append(position)
     tables, order = [], []
     for operation, positions in by_operation.items():
@@ -35,11 +35,11 @@ def check_rows(checked: Sequence[tuple[Operation, Sequence[Any]]]) -> jax.Array:
         order += positions
     rows = jnp.concatenate(tables)
     places = {position: place for place, position in enumerate(order)}
-    index = [places[position] for position in alike]
+    index = [places[position] for position in first]
     return rows if index == list(range(len(order))) else rows[np.array(index, np.int32)]
 
 
-def _first_alike(checked: Sequence[tuple[Operation, Sequence[Any]]]) -> Iterator[int]:
+def _first_equal(checked: Sequence[tuple[Operation, Sequence[Any]]]) -> Iterator[int]:
     """For each check the position of the first one that computes the same of the same arrays."""
     reads = [set(map(id, operands)) for _, operands in checked]
     uses = Counter(number for numbers in reads for number in numbers)

@@ -28,10 +28,10 @@ from oneflow.program.captured_number import CapturedNumber, Seed
 from oneflow.program.recorder import Recorder
 from oneflow.program.update_number import UpdateNumber
 from oneflow.program.value import INFERENCE, Value, ValueOfClass
+from oneflow.runtime.dead_inputs import reference_counts
 from oneflow.runtime.eager import current, recorder_for
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.runtime.early_checks import raise_early
-from oneflow.runtime.overwritten_inputs import reference_counts
 from oneflow.runtime.small_programs import SMALL_PROGRAMS, SMALL_STEPS
 
 #: The result of a primitive of values that are no arrays.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 _TRACED = (
@@ -20,6 +21,22 @@ def raise_missing(name: str, reason: str) -> NoReturn:
         NotImplementedError: always.
     """
     raise NotImplementedError(f"`{name}`: {reason}")
+
+
+def missing_function(name: str, reason: str) -> Callable[..., NoReturn]:
+    """Make the function of a name that nothing can take the place of.
+
+    Args:
+        name: its name below ``torch``.
+        reason: what is missing, or takes its place.
+    """
+
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise_missing(f"torch.{name}", reason)
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = f"Refuse: {reason}."
+    return refuse
 
 
 class Missing:

@@ -33,12 +33,12 @@ from oneflow.runtime import checks
 from oneflow.runtime.cache_misses import ProgramKey, record_miss
 from oneflow.runtime.cold import FailedResult, run_cold
 from oneflow.runtime.counters import STATISTICS
+from oneflow.runtime.dead_inputs import MANY_BYTES, dead_inputs, wastes_memory
 from oneflow.runtime.eager_settings import SETTINGS
 from oneflow.runtime.events import SINK, EventKind, span
 from oneflow.runtime.hot import warm_up
 from oneflow.runtime.lazy_array import HostArray
 from oneflow.runtime.meta_array import MetaArray
-from oneflow.runtime.overwritten_inputs import MANY_BYTES, overwritten_inputs, wastes_memory
 from oneflow.runtime.program_cache import PROGRAMS, CachedProgram
 from oneflow.runtime.restore import restore_replaced
 from oneflow.runtime.small_programs import MAX_INSTRUCTIONS, give_numbers, run_small
@@ -495,6 +495,6 @@ def _lookup(recorder: EagerRecorder, positions: list[int]) -> tuple[CachedProgra
 
 def _key(recorder: EagerRecorder, positions: list[int]) -> tuple[tuple, tuple, tuple, tuple, bool]:
     """The key of a recorder's program, see `ProgramKey`."""
-    donated = tuple(overwritten_inputs(recorder))
+    donated = tuple(dead_inputs(recorder))
     guarded = recorder.guarded and bool(recorder.rollback.replaced or recorder.checked)
     return tuple(recorder.key), tuple(positions), donated, tuple(recorder.rollback.updates), guarded

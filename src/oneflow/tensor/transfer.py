@@ -125,7 +125,7 @@ def numpy_from_data(data: Any, dtype: DType | None) -> np.ndarray:
     try:
         array = np.asarray(plain)
     except ValueError as error:
-        kind_of_error = TypeError if _mixes_depths([plain]) else ValueError
+        kind_of_error = TypeError if _has_several_depths([plain]) else ValueError
         raise kind_of_error(
             f"could not make a tensor of {_short_repr(data)}: lists must be nested like a grid, "
             f"those of one depth equally long ({error})"
@@ -148,7 +148,7 @@ def _is_array(data: Any) -> bool:
     return hasattr(type(data), "__array__") or hasattr(type(data), "__array_interface__")
 
 
-def _mixes_depths(level: list[Any]) -> bool:
+def _has_several_depths(level: list[Any]) -> bool:
     """Return whether numbers stand beside lists, which are all of one depth."""
     while True:
         nested = [item for item in level if isinstance(item, list | tuple) or np.ndim(item)]

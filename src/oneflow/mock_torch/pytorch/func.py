@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from oneflow.mock_torch.pytorch.rearrangement import rearrange as rearrange
+from oneflow.mock_torch.pytorch.rearrange import rearrange as rearrange
 from oneflow.module.module import Module
 from oneflow.nn.modules.batchnorm import _BatchNorm
 from oneflow.tensor.tensor import Tensor

@@ -6,11 +6,10 @@ XLA chooses kernels itself; the operators are those without the library's name, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
 
 import oneflow as flow
 from oneflow import Tensor
-from oneflow.mock_torch.missing import raise_missing
+from oneflow.mock_torch.missing import missing_function
 from oneflow.mock_torch.pytorch.kernels import affine_grid_generator, convolution
 from oneflow.nn import functional
 
@@ -231,17 +230,8 @@ mkldnn_max_pool3d = functional.max_pool3d
 mkldnn_adaptive_avg_pool2d = functional.adaptive_avg_pool2d
 
 
-def _refusing(name: str, reason: str) -> Any:
-    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
-        raise_missing(f"torch.{name}", reason)
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = f"Refuse: {reason}."
-    return refuse
-
-
 #: Operators whose arguments only the library makes, and what takes their place.
-_REFUSED = {
+_MISSING = {
     "miopen_ctc_loss": "`torch.ctc_loss` is the loss with its gradient",
     "miopen_rnn": "`torch.lstm`, `gru`, `rnn_tanh` and `rnn_relu` are such networks",
     **dict.fromkeys(
@@ -257,4 +247,4 @@ _REFUSED = {
         "FBGEMM's packed weights do not exist; weights of float16 and int8 are tensors of these",
     ),
 }
-globals().update({name: _refusing(name, reason) for name, reason in _REFUSED.items()})
+globals().update({name: missing_function(name, reason) for name, reason in _MISSING.items()})

@@ -6,9 +6,9 @@ Nothing is an object of these types, and what would make one says what takes its
 from __future__ import annotations
 
 import enum
-from typing import Any, NoReturn
+from typing import Any
 
-from oneflow.mock_torch.missing import Missing, raise_missing
+from oneflow.mock_torch.missing import Missing, missing_function
 from oneflow.mock_torch.pytorch.jit.script_modules import Error
 
 _REASON = "there is no TorchScript; `torch.export` and `nn.Graph` record programs"
@@ -30,22 +30,13 @@ _FUNCTIONS = (
 )
 
 
-def _refusing(name: str) -> Any:
-    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
-        raise_missing(f"torch.{name}", _REASON)
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = f"Refuse: {_REASON}."
-    return refuse
-
-
 def _missing_type(name: str) -> type:
     text = f"A type without objects: {_REASON}."
     return type(name, (Missing,), {"_reason": _REASON, "__doc__": text})
 
 
 globals().update({name: _missing_type(name) for name in _TYPES.split()})
-globals().update({name: _refusing(name) for name in _FUNCTIONS.split()})
+globals().update({name: missing_function(name, _REASON) for name in _FUNCTIONS.split()})
 
 
 class AggregationType(enum.Enum):

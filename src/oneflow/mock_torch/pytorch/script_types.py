@@ -270,7 +270,7 @@ class TupleType(Type):
         """Return whether all of this type are of another one: element by element for tuples."""
         if isinstance(other, TupleType) and len(other._elements) == len(self._elements):
             pairs = zip(self._elements, other._elements, strict=True)
-            return all(own.isSubtypeOf(its) for own, its in pairs)
+            return all(left.isSubtypeOf(right) for left, right in pairs)
         return super().isSubtypeOf(other)
 
     def __str__(self) -> str:

@@ -201,14 +201,14 @@ class FunctionSchema:
                     f"'{now.name}' is not forward compatible with the older version of the schema"
                 )
         for argument in self.arguments[old_count:count]:
-            beginning = (
+            prefix = (
                 "Function schema is not forward compatible since the new argument "
                 f"'{argument.name}' of type {argument.type}"
             )
             if not argument.has_default_value():
-                return f"{beginning} did not provide a default value."
+                return f"{prefix} did not provide a default value."
             if isinstance(argument.default_value, list):
-                return f"{beginning} has a container type as its default value."
+                return f"{prefix} has a container type as its default value."
         return None
 
     def _is_form_of(self, old: FunctionSchema) -> bool:
@@ -244,8 +244,8 @@ def parse_schema(schema: str) -> FunctionSchema:
         RuntimeError: it is no schema, or takes any further arguments and has defaults.
     """
     head = _HEAD.match(schema)
-    arguments, arrow, results = schema[head.end() :].rpartition("->") if head else ("", "", "")
-    if head is None or not arrow or not arguments.rstrip().endswith(")"):
+    arguments, separator, results = schema[head.end() :].rpartition("->") if head else ("", "", "")
+    if head is None or not separator or not arguments.rstrip().endswith(")"):
         if head is not None and "..." in schema and "=" in schema:
             raise RuntimeError("schemas with vararg (...) can't have default value args")
         raise RuntimeError(f"`schema` must be like `blur(Tensor x, int k=1) -> Tensor`: {schema}")

@@ -1,7 +1,7 @@
 """Names that ``torch.cuda`` has beside `oneflow.cuda`."""
 
 from oneflow.mock_torch.pytorch.cuda import jiterator as jiterator, nccl as nccl, tunable as tunable
-from oneflow.mock_torch.pytorch.cuda.device_readings import (
+from oneflow.mock_torch.pytorch.cuda.device_queries import (
     clock_rate as clock_rate,
     device_memory_used as device_memory_used,
     list_gpu_processes as list_gpu_processes,

@@ -17,7 +17,7 @@ from oneflow.cuda.memory import (
     reset_peak_memory_stats,
 )
 from oneflow.mock_torch.missing import Missing, raise_missing
-from oneflow.mock_torch.pytorch.cuda.device_readings import list_gpu_processes
+from oneflow.mock_torch.pytorch.cuda.device_queries import list_gpu_processes
 from oneflow.mock_torch.pytorch.cuda.selection import (
     reset_max_memory_allocated,
     reset_max_memory_cached,

@@ -6,7 +6,7 @@ from oneflow.mock_torch.pytorch.onnx.exporting import (
     TrainingMode as TrainingMode,
     export as export,
 )
-from oneflow.mock_torch.pytorch.onnx.observing import (
+from oneflow.mock_torch.pytorch.onnx.input_observer import (
     ExportableModule as ExportableModule,
     InputObserver as InputObserver,
 )

@@ -4,6 +4,10 @@ from oneflow.mock_torch.pytorch.package import analyze as analyze
 from oneflow.mock_torch.pytorch.package.analyze.is_from_package import (
     is_from_package as is_from_package,
 )
+from oneflow.mock_torch.pytorch.package.errors import (
+    EmptyMatchError as EmptyMatchError,
+    PackagingError as PackagingError,
+)
 from oneflow.mock_torch.pytorch.package.file_structure_representation import (
     Directory as Directory,
 )
@@ -17,7 +21,3 @@ from oneflow.mock_torch.pytorch.package.importer import (
 )
 from oneflow.mock_torch.pytorch.package.package_exporter import PackageExporter as PackageExporter
 from oneflow.mock_torch.pytorch.package.package_importer import PackageImporter as PackageImporter
-from oneflow.mock_torch.pytorch.package.packaging_errors import (
-    EmptyMatchError as EmptyMatchError,
-    PackagingError as PackagingError,
-)

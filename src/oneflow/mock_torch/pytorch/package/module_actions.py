@@ -6,10 +6,10 @@ import enum
 from dataclasses import dataclass
 
 from oneflow.mock_torch.pytorch.package._stdlib import is_stdlib_module
-from oneflow.mock_torch.pytorch.package.packaging_errors import DISALLOWED_MODULES
+from oneflow.mock_torch.pytorch.package.errors import DISALLOWED_MODULES
 
 # These are wherever a package is read.
-_ALWAYS_THERE = ("torch", "oneflow")
+_STANDARD_MODULES = ("torch", "oneflow")
 MOCKED_SOURCE = """\
 from _mock import MockedObject
 
@@ -48,7 +48,7 @@ class Pattern:
     was_matched: bool = False
 
 
-def is_always_there(module_name: str) -> bool:
+def is_standard_module(module_name: str) -> bool:
     """Return whether every process has a module: this package's, and most of Python's own."""
     top = module_name.partition(".")[0]
-    return top in _ALWAYS_THERE or (top not in DISALLOWED_MODULES and is_stdlib_module(top))
+    return top in _STANDARD_MODULES or (top not in DISALLOWED_MODULES and is_stdlib_module(top))

@@ -18,6 +18,11 @@ from oneflow.mock_torch.pytorch.package import _mock
 from oneflow.mock_torch.pytorch.package._digraph import DiGraph
 from oneflow.mock_torch.pytorch.package._mangling import demangle
 from oneflow.mock_torch.pytorch.package._package_pickler import dump_with_importer, modules_in
+from oneflow.mock_torch.pytorch.package.errors import (
+    EmptyMatchError as EmptyMatchError,
+    PackagingError as PackagingError,
+    PackagingErrorReason as PackagingErrorReason,
+)
 from oneflow.mock_torch.pytorch.package.find_file_dependencies import find_files_source_depends_on
 from oneflow.mock_torch.pytorch.package.glob_group import GlobGroup, GlobPattern
 from oneflow.mock_torch.pytorch.package.importer import Importer, OrderedImporter, sys_importer
@@ -25,12 +30,7 @@ from oneflow.mock_torch.pytorch.package.module_actions import (
     MOCKED_SOURCE,
     Action,
     Pattern,
-    is_always_there,
-)
-from oneflow.mock_torch.pytorch.package.packaging_errors import (
-    EmptyMatchError as EmptyMatchError,
-    PackagingError as PackagingError,
-    PackagingErrorReason as PackagingErrorReason,
+    is_standard_module,
 )
 from oneflow.module.hooks import Hooks, RemovableHandle
 
@@ -254,7 +254,7 @@ class PackageExporter:
         special = {
             "torch_package_importer": Action.SKIP,
             "_mock": Action.REPACKAGED_MOCK,
-        }.get(module_name, Action.EXTERN if is_always_there(module_name) else None)
+        }.get(module_name, Action.EXTERN if is_standard_module(module_name) else None)
         if special is not None:
             graph.add_node(module_name, action=special, provided=True)
             return
@@ -350,7 +350,7 @@ class PackageExporter:
         for module_name, name in names:
             pattern = self._pattern_of(module_name)
             is_mocked = pattern is not None and pattern.action is Action.MOCK
-            if is_mocked and not is_always_there(module_name):
+            if is_mocked and not is_standard_module(module_name):
                 mocked.setdefault(module_name, []).append(name)
         for module_name, members in mocked.items():
             self.dependency_graph.add_node(
@@ -377,7 +377,7 @@ class PackageExporter:
             for name, attributes in self.dependency_graph.nodes.items()
             if attributes.get("action") is action
             and not attributes.get("is_pickle")
-            and not (action is Action.EXTERN and is_always_there(name))
+            and not (action is Action.EXTERN and is_standard_module(name))
         ]
 
     def interned_modules(self) -> list[str]:
@@ -453,11 +453,11 @@ class PackageExporter:
             self._write_mock_classes()
         for name, attributes in list(graph.nodes.items()):
             action = attributes["action"]
-            if not attributes.get("is_pickle") and not is_always_there(name):
+            if not attributes.get("is_pickle") and not is_standard_module(name):
                 for hook in list(self._hooks.get(action, Hooks()).values()):
                     hook(self, name)
             if action is Action.EXTERN:
-                externs.add(name.partition(".")[0] if is_always_there(name) else name)
+                externs.add(name.partition(".")[0] if is_standard_module(name) else name)
             elif action is Action.MOCK:
                 is_package = hasattr(self._import_module(name), "__path__")
                 self._write_source(name, MOCKED_SOURCE, is_package)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oneflow.mock_torch.pytorch.package.packaging_errors import PackagingError
+from oneflow.mock_torch.pytorch.package.errors import PackagingError
 
 
 def find_first_use_of_broken_modules(exc: PackagingError) -> dict[str, list[str]]:

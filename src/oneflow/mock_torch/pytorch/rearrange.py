@@ -59,8 +59,8 @@ def _sides(pattern: str) -> tuple[_Side, _Side]:
     Raises:
         ValueError: they have not.
     """
-    left_text, arrow, right_text = pattern.partition("->")
-    if not arrow or "->" in right_text:
+    left_text, separator, right_text = pattern.partition("->")
+    if not separator or "->" in right_text:
         raise ValueError(f"`pattern` must have one '->', got {pattern!r}")
     left, right = _side(left_text, pattern), _side(right_text, pattern)
     for side in (left, right):

@@ -23,7 +23,7 @@ def reference_counts(objects: list[Any]) -> list[int]:
 _NO_OTHER_REFERENCE = reference_counts([object()])[0]
 
 
-def overwritten_inputs(recorder: Recorder) -> list[int]:
+def dead_inputs(recorder: Recorder) -> list[int]:
     """The indices of the inputs that only the recorder has."""
     counts = reference_counts(recorder.arrays)
     return [index for index, count in enumerate(counts) if count == _NO_OTHER_REFERENCE]
@@ -34,8 +34,8 @@ def wastes_memory(recorder: Recorder) -> bool:
 
     So it is in a loop that overwrites a large tensor and reads nothing.
     """
-    overwritten = sum(_nbytes(recorder.arrays[index]) for index in overwritten_inputs(recorder))
-    return overwritten > MANY_BYTES // 2 and overwritten > _FACTOR * _result_bytes(recorder)
+    dead = sum(_nbytes(recorder.arrays[index]) for index in dead_inputs(recorder))
+    return dead > MANY_BYTES // 2 and dead > _FACTOR * _result_bytes(recorder)
 
 
 def _result_bytes(recorder: Recorder) -> int:

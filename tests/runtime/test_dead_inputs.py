@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import oneflow as flow
-from oneflow.runtime import eager, overwritten_inputs
+from oneflow.runtime import dead_inputs, eager
 
 _SIZE = 10_000
 
@@ -12,7 +12,7 @@ _SIZE = 10_000
 @pytest.fixture
 def limit_flushes(monkeypatch):
     """The number of programs that were run for their memory; of that of a few tensors here."""
-    for module in (eager, overwritten_inputs):
+    for module in (eager, dead_inputs):
         monkeypatch.setattr(module, "MANY_BYTES", 16 * 4 * _SIZE)
     flow.zeros(1).item()
     before = flow.eager.statistics().flushes["limit"]
