@@ -43,6 +43,7 @@ PROGRAMS = {
         "absent_gradients.py",
         "wrapped_parameters.py",
         "fully_sharded.py",
+        "tensor_parallel.py",
         "pipeline.py",
         "auto_parallel.py",
         "jobs.py",

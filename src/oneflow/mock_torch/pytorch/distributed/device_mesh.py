@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from oneflow.tensor.tensor import Tensor
 # The names that the dimensions of meshes were given last, for the meshes of tensors: a tensor
 # knows its ranks only.
 _names: dict[tuple[str, tuple[int, ...], bytes], tuple[str, ...]] = {}
+# The meshes whose ``with`` blocks are open, the innermost last.
+_entered: list[DeviceMesh] = []
 
 
 class DeviceMesh:
@@ -162,6 +164,14 @@ class DeviceMesh:
         name = mesh_dim_name or "_".join(self.mesh_dim_names or ("flat",))
         return DeviceMesh(self.device_type, self._grid.reshape(-1), mesh_dim_names=(name,))
 
+    def __enter__(self) -> Self:
+        """Make it the mesh of calls that name none."""
+        _entered.append(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _entered.pop()
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DeviceMesh) and (
             self.device_type == other.device_type and np.array_equal(self._grid, other._grid)
@@ -173,6 +183,11 @@ class DeviceMesh:
     def __repr__(self) -> str:
         sizes = self.mesh_dim_names and dict(zip(self.mesh_dim_names, self.shape, strict=True))
         return f"DeviceMesh({sizes or self.shape}, {self.device_type!r})"
+
+
+def entered_mesh() -> DeviceMesh | None:
+    """Return the mesh whose ``with`` block is open, if there is one."""
+    return _entered[-1] if _entered else None
 
 
 def init_device_mesh(

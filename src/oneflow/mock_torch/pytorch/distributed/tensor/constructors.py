@@ -10,7 +10,11 @@ import oneflow as flow
 from oneflow import Tensor
 from oneflow.distributed.groups import get_world_size
 from oneflow.mock_torch.missing import raise_missing
-from oneflow.mock_torch.pytorch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from oneflow.mock_torch.pytorch.distributed.device_mesh import (
+    DeviceMesh,
+    entered_mesh,
+    init_device_mesh,
+)
 from oneflow.mock_torch.pytorch.distributed.tensor.placement_types import Placement
 from oneflow.mock_torch.pytorch.distributed.tensor.sharded_tensor import (
     distribute_tensor,
@@ -34,7 +38,7 @@ def _constructor(name: str, text: str) -> Callable[..., Tensor]:
         if layout not in (None, flow.strided):
             raise_missing(f"torch.distributed.tensor.{name}", "global tensors are not sparse")
         shape = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
-        mesh = device_mesh or init_device_mesh("cpu", (get_world_size(),))
+        mesh = device_mesh or entered_mesh() or init_device_mesh("cpu", (get_world_size(),))
         options = {"placement": mesh.placement, "sbp": signatures(placements, mesh)}
         return make(tuple(shape), dtype=dtype, requires_grad=requires_grad, **options)
 
@@ -113,7 +117,7 @@ def distribute_module(
         >>> isinstance(distribute_module(torch.nn.Linear(2, 2), mesh).weight, DTensor)
         True
     """
-    mesh = device_mesh or init_device_mesh("cpu", (get_world_size(),))
+    mesh = device_mesh or entered_mesh() or init_device_mesh("cpu", (get_world_size(),))
     for name, part in module.named_modules():
         if partition_fn is not None:
             partition_fn(name, part, mesh)

@@ -9,7 +9,11 @@ from oneflow.base.sbp import BROADCAST, PARTIAL_SUM, Sbp, Split, split
 from oneflow.distributed.collectives import broadcast
 from oneflow.distributed.groups import ProcessGroup, get_world_size
 from oneflow.mock_torch.missing import raise_missing
-from oneflow.mock_torch.pytorch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from oneflow.mock_torch.pytorch.distributed.device_mesh import (
+    DeviceMesh,
+    entered_mesh,
+    init_device_mesh,
+)
 from oneflow.mock_torch.pytorch.distributed.tensor.placement_types import (
     Partial,
     Placement,
@@ -86,7 +90,7 @@ class _OfGlobalTensors:
 def _mesh(device_mesh: DeviceMesh | None, tensor: Tensor) -> DeviceMesh:
     if device_mesh is not None:
         return device_mesh
-    return init_device_mesh(tensor.device.type, (get_world_size(),))
+    return entered_mesh() or init_device_mesh(tensor.device.type, (get_world_size(),))
 
 
 def signatures(placements: Sequence[Placement] | None, mesh: DeviceMesh) -> list[Sbp]:
