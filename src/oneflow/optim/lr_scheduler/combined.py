@@ -37,6 +37,13 @@ class _CombinedLR(LRScheduler):
         is_known = all(scheduler.options_ahead(0) is not None for scheduler in self.schedulers)
         return super().options_ahead(steps) if is_known else None
 
+    def _first_lrs(self, scheduler: LRScheduler, lrs: list[float]) -> list[float]:
+        """The rates that a schedule in this one starts from: its own, unless `lrs` are others.
+
+        A schedule may have set the first rates of the groups after another one was made.
+        """
+        return scheduler.base_lrs if lrs is self.base_lrs else lrs
+
     def _next_lrs(self, previous: int) -> list[float]:
         self._note_step(self.last_step)
         return super()._next_lrs(previous)
@@ -100,8 +107,15 @@ class ChainedScheduler(_CombinedLR):
 
     def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
         for scheduler in self.schedulers:
-            base_lrs = scheduler.lrs_at(base_lrs, step)
+            base_lrs = scheduler.lrs_at(self._first_lrs(scheduler, base_lrs), step)
         return base_lrs
+
+    def _other_options(self, step: int) -> list[dict[str, Any]]:
+        merged: list[dict[str, Any]] = [{} for _ in self.base_lrs]
+        for scheduler in self.schedulers:
+            for options, others in zip(merged, scheduler._other_options(step), strict=False):
+                options.update(others)
+        return merged
 
     def _note_step(self, step: int) -> None:
         super()._note_step(step)
@@ -167,7 +181,11 @@ class SequentialLR(_CombinedLR):
 
     def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
         scheduler, inner_step = self._scheduler_at(step)
-        return scheduler.lrs_at(base_lrs, inner_step)
+        return scheduler.lrs_at(self._first_lrs(scheduler, base_lrs), inner_step)
+
+    def _other_options(self, step: int) -> list[dict[str, Any]]:
+        scheduler, inner_step = self._scheduler_at(step)
+        return scheduler._other_options(inner_step)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take the attributes of a copy, or of a whole schedule in a file of PyTorch."""

@@ -139,10 +139,10 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     def _defaults_of_pytorch(self) -> dict[str, Any]:
         return {**super()._defaults_of_pytorch(), "decay_rate": 1.0, "restart_limit": 0}
 
-    def _position(self, step: int) -> tuple[int, int, int]:
+    def _position(self, step: float) -> tuple[int, Any, int]:
         """Number of restarts before `step`, steps since then, length of the current fall."""
         if self.T_mult == 1:
-            return step // self.T_0, step % self.T_0, self.T_0
+            return int(step // self.T_0), step % self.T_0, self.T_0
         cycle, length = 0, self.T_0
         while step >= length:
             step -= length

@@ -43,28 +43,16 @@ class _MomentumLR(LRScheduler):
     def _state_in_pytorch(self) -> dict[str, Any]:
         return {**super()._state_in_pytorch(), "use_beta1": "betas" in self.optimizer.defaults}
 
-    def _momentum_options(self, step: int) -> Iterator[dict[str, Any]]:
-        """The option of each group that is its momentum after `step` steps."""
+    def _other_options(self, step: int) -> list[dict[str, Any]]:
+        if not self.cycle_momentum:
+            return []
         groups = self.optimizer.param_groups
-        for group, momentum in zip(groups, self.momentum_at(step), strict=False):
-            if "betas" in group:
-                yield {"betas": (momentum, *group["betas"][1:])}
-            else:
-                yield {"momentum": momentum}
-
-    def step(self, epoch: int | None = None) -> None:
-        super().step(epoch)
-        if self.cycle_momentum:
-            options = list(self._momentum_options(self.last_step))
-            for group, option in zip(self.optimizer.param_groups, options, strict=False):
-                group.update(option)
-
-    def _options_at(self, step: int) -> list[dict[str, Any]]:
-        options = super()._options_at(step)
-        momentums = self._momentum_options(step) if self.cycle_momentum else ()
-        for option, momentum in zip(options, momentums, strict=False):
-            option.update(momentum)
-        return options
+        return [
+            {"betas": (momentum, *group["betas"][1:])}
+            if "betas" in group
+            else {"momentum": momentum}
+            for group, momentum in zip(groups, self.momentum_at(step), strict=False)
+        ]
 
     def momentum_at(self, step: int) -> list[float]:
         """The momentum of the groups after `step` steps."""
@@ -143,8 +131,12 @@ class CyclicLR(_MomentumLR):
         self.max_momentums = functions_of_groups(max_momentum, optimizer, "max_momentum")
         # `super().__init__` is not called: the rates to start from are the lower bounds.
         self._attach(optimizer, last_step, verbose)
+        self._begin_between(lowest)
+
+    def _begin_between(self, lowest: list[float]) -> None:
+        """Set the first rates, which lie between `lowest` and `max_lrs`, as all later ones do."""
         self.base_lrs = lowest
-        self.step()
+        self._begin()
 
     def _in_pytorch(self, state: dict[str, Any]) -> dict[str, Any]:
         length = float(self.step_size_up + self.step_size_down)
@@ -390,12 +382,13 @@ class OneCycleLR(_MomentumLR):
         return super()._options_at(min(step, self.total_steps))
 
     def lrs_at(self, base_lrs: list[float], step: int) -> list[float]:
-        lrs = []
+        return [self._interpolate(step, points) for points in self._rates_at_points()]
+
+    def _rates_at_points(self) -> Iterator[dict[str, float]]:
+        """The rates of each group where the phases begin and end."""
         for highest in self.max_lrs:
             start = highest / self.div_factor
-            points = {"start": start, "top": highest, "end": start / self.final_div_factor}
-            lrs.append(self._interpolate(step, points))
-        return lrs
+            yield {"start": start, "top": highest, "end": start / self.final_div_factor}
 
     def momentum_at(self, step: int) -> list[float]:
         return [

@@ -109,6 +109,15 @@ class LRScheduler(KeywordSuggestion):
 
     def __init__(self, optimizer: Optimizer, last_step: int = -1, verbose: bool = False) -> None:
         self._attach(optimizer, last_step, verbose)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Set the first rates of a schedule that has just been made."""
+        self._initial_step()
+
+    def _initial_step(self) -> None:
+        """Count steps anew, and take the first one, which no step of the optimizer precedes."""
+        self._step_count = 0
         self.step()
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -183,7 +192,14 @@ class LRScheduler(KeywordSuggestion):
 
     def _options_at(self, step: int) -> list[dict[str, Any]]:
         """The options of each group after `step` steps."""
-        return [{"lr": lr} for lr in self.lrs_at(self.base_lrs, step)]
+        options = [{"lr": lr} for lr in self.lrs_at(self.base_lrs, step)]
+        for option, others in zip(options, self._other_options(step), strict=False):
+            option.update(others)
+        return options
+
+    def _other_options(self, step: int) -> list[dict[str, Any]]:
+        """The options that each group gets besides its rate after `step` steps."""
+        return []
 
     def get_last_lr(self) -> list[float]:
         """The learning rates set last, one per parameter group."""
@@ -197,14 +213,17 @@ class LRScheduler(KeywordSuggestion):
         or else the next call does.
         """
         self._warn_of_order(epoch)
+        self._step_count += 1
         self._go_to(epoch)
 
     def _go_to(self, epoch: int | None) -> None:
         """Set the rates of the next step, or of step `epoch`."""
-        self._step_count += 1
         previous = self.last_step
         self.last_step = previous + 1 if epoch is None else epoch
         self.update_lrs(self._next_lrs(previous))
+        others = self._other_options(self.last_step)
+        for group, options in zip(self.optimizer.param_groups, others, strict=False):
+            group.update(options)
 
     def _next_lrs(self, previous: int) -> list[float]:
         """The learning rates of the present step; `previous` is the number of the step before."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from oneflow.optim import lr_scheduler
-from oneflow.optim.groups import copied_option
+from oneflow.optim.groups import copied_option, set_rate
 from oneflow.optim.lr_scheduler.scheduler import EPOCH_DEPRECATION_WARNING
 from oneflow.optim.optimizer import Optimizer
 
@@ -23,8 +23,10 @@ class ChangeableLR(lr_scheduler.LRScheduler):
     The distance of a rate from its floor is that of the first rate times `curve`.
     """
 
-    # Made with `last_epoch`, it takes the optimizer's rates for those of the step after that.
+    # The first step of all leaves the rates as they are, unless it is step 0.
     _starts_with_current_lr = False
+    # A step to 0 that is not the first of all goes on from where the curve was before its start.
+    _extends_before_start = False
 
     def curve(self, step: int) -> float:
         """The factor of the distance from the floor after `step` steps."""
@@ -44,16 +46,17 @@ class ChangeableLR(lr_scheduler.LRScheduler):
         if epoch is not None:
             super()._go_to(epoch)
             return
-        is_restart = not self._step_count and self.last_step >= 0
-        self._step_count += 1
         self.last_step += 1
-        groups = self.optimizer.param_groups
+        is_initial = self._step_count == 1
         step = self._curve_step
-        before = self.curve(step - 1) if step else 1.0
         after = self.curve(step)
-        if is_restart and self._starts_with_current_lr:
+        if is_initial and step and self._starts_with_current_lr:
             before = after
-        self.update_lrs([self._changed(group, before, after) for group in groups])
+        elif step or (self._extends_before_start and not is_initial):
+            before = self.curve(step - 1)
+        else:
+            before = 1.0
+        self.update_lrs(self._changed_lrs(self.optimizer.param_groups, before, after))
 
     def options_ahead(self, steps: int) -> list[list[dict[str, Any]]] | None:
         if not self._is_formula:
@@ -62,18 +65,29 @@ class ChangeableLR(lr_scheduler.LRScheduler):
         options, before = [], self.curve(self._curve_step)
         for step in range(self._curve_step + 1, self._curve_step + 1 + steps):
             after = self.curve(step)
-            for group in groups:
-                group["lr"] = self._changed(group, before, after)
+            for group, lr in zip(groups, self._changed_lrs(groups, before, after), strict=True):
+                group["lr"] = lr
             options.append([{"lr": group["lr"]} for group in groups])
             before = after
         return options
 
-    def _changed(self, group: dict[str, Any], before: float, after: float) -> float:
-        """The next rate of a group."""
+    def _changed_lrs(
+        self, groups: Sequence[dict[str, Any]], before: float, after: float
+    ) -> list[float]:
+        """The next rates of the groups; those added later begin at their own first rates."""
+        added = groups[len(self.base_lrs) :]
+        firsts = [*self.base_lrs, *[group.get("initial_lr", group["lr"]) for group in added]]
+        return [
+            self._changed(group, first, before, after)
+            for group, first in zip(groups, firsts, strict=False)
+        ]
+
+    def _changed(self, group: dict[str, Any], first: float, before: float, after: float) -> float:
+        """The next rate of a group that began with rate `first`."""
         lr, floor = group["lr"], self.floor(group)
         if before:
             return floor + (lr - floor) * (after / before)
-        return lr + (group.get("initial_lr", lr) - floor) * after
+        return lr + (first - floor) * after
 
 
 class StepLR(ChangeableLR, lr_scheduler.StepLR):
@@ -88,14 +102,20 @@ class ExponentialLR(ChangeableLR, lr_scheduler.ExponentialLR):
     """`ExponentialLR` that changes the present rates."""
 
     _starts_with_current_lr = True
+    _extends_before_start = True
 
 
 class MultiplicativeLR(lr_scheduler.MultiplicativeLR):
-    """`MultiplicativeLR` that begins with the present rates, also with `last_epoch`."""
+    """`MultiplicativeLR` whose first step of all leaves the rates as they are."""
 
-    def _next_lrs(self, previous: int) -> list[float]:
-        is_first = self._step_count == 1
-        return self._present_lrs() if is_first else super()._next_lrs(previous)
+    def _go_to(self, epoch: int | None) -> None:
+        is_initial = epoch is None and self._step_count == 1
+        self.last_step = self.last_step + 1 if epoch is None else epoch
+        lrs = self._present_lrs()
+        if not is_initial:
+            pairs = zip(lrs, self.lr_lambdas, strict=True)
+            lrs = [lr * function(self.last_step) for lr, function in pairs]
+        self.update_lrs(lrs)
 
 
 class ConstantLR(ChangeableLR, lr_scheduler.ConstantLR):
@@ -124,6 +144,7 @@ class PolynomialLR(ChangeableLR, lr_scheduler.PolynomialLR):
     """`PolynomialLR` that ends at 0, with PyTorch's arguments, and changes the present rates."""
 
     _starts_with_current_lr = True
+    _extends_before_start = True
 
     def __init__(
         self,
@@ -144,6 +165,7 @@ class CosineAnnealingLR(ChangeableLR, lr_scheduler.CosineAnnealingLR):
     """`CosineAnnealingLR` that changes the present rates."""
 
     _starts_with_current_lr = True
+    _extends_before_start = True
 
     def curve(self, step: int) -> float:
         """Half a cosine."""
@@ -169,52 +191,107 @@ class CosineAnnealingWarmRestarts(lr_scheduler.CosineAnnealingWarmRestarts):
     ) -> None:
         super().__init__(optimizer, T_0, T_mult, eta_min, last_step=last_epoch)
 
-    @property
-    def T_cur(self) -> float:
-        """Epochs since the last restart."""
-        return self._position(self.last_step)[1]
+    def _attach(self, optimizer: Optimizer, last_step: int, verbose: bool) -> None:
+        super()._attach(optimizer, last_step, verbose)
+        # Epochs since the last restart, and from there to the next: a schedule that begins late
+        # counts them from the first restart on.
+        self.T_cur: float = last_step
+        self.T_i = self.T_0
 
-    @property
-    def T_i(self) -> int:
-        """Epochs from the last restart to the next."""
-        return self._position(self.last_step)[2]
+    def step(self, epoch: float | None = None) -> None:
+        """Go on by one epoch, or to `epoch`, which may be a part of one."""
+        self._step_count += 1
+        if epoch is None and self.last_step < 0:
+            epoch = 0
+        if epoch is None:
+            self.T_cur, self.T_i = self._next_position(self.T_cur, self.T_i)
+            self.last_step += 1
+        elif epoch < 0:
+            raise ValueError(f"`epoch` must not be negative, got {epoch}")
+        else:
+            _, self.T_cur, self.T_i = self._position(epoch)
+            self.last_step = math.floor(epoch)
+        self.update_lrs(self._lrs_at_position(self.T_cur, self.T_i))
 
-    @property
-    def last_epoch(self) -> int:
-        """The last whole epoch."""
-        return math.floor(self.last_step)
+    def _next_lrs(self, previous: int) -> list[float]:
+        return self._lrs_at_position(self.T_cur, self.T_i)
 
-    @last_epoch.setter
-    def last_epoch(self, step: int) -> None:
-        self.last_step = step
+    def _next_position(self, since: float, length: int) -> tuple[float, int]:
+        """The epochs since the last restart and to the next one, after one more epoch."""
+        since += 1
+        return (since % length, length * self.T_mult) if since >= length else (since, length)
 
-    def state_dict(self) -> dict[str, Any]:
-        """PyTorch's names."""
-        position = {"last_epoch": self.last_epoch, "T_cur": self.T_cur, "T_i": self.T_i}
-        return {**super().state_dict(), **position}
+    def _lrs_at_position(self, since: float, length: int) -> list[float]:
+        part = (1 + math.cos(math.pi * since / length)) / 2
+        return [self.eta_min + (lr - self.eta_min) * part for lr in self.base_lrs]
 
-    def _state_in_pytorch(self) -> dict[str, Any]:
-        position = {"last_epoch": self.last_epoch, "T_cur": self.T_cur, "T_i": self.T_i}
-        return {**super()._state_in_pytorch(), **position}
+    def options_ahead(self, steps: int) -> list[list[dict[str, Any]]] | None:
+        """The rates of the next steps, by step and group."""
+        position, options = (self.T_cur, self.T_i), []
+        for _ in range(steps):
+            position = self._next_position(*position)
+            options.append([{"lr": lr} for lr in self._lrs_at_position(*position)])
+        return options if self._is_formula else None
 
     def _from_pytorch(self, state: dict[str, Any]) -> dict[str, Any]:
-        position = ("last_epoch", "T_cur", "T_i")
-        here = super()._from_pytorch({n: v for n, v in state.items() if n not in position})
-        if "T_cur" in state:
-            here["last_step"] = state["last_epoch"] + state["T_cur"] % 1
+        here = super()._from_pytorch(state)
+        if "T_cur" not in here:  # a state of OneFlow's schedule
+            _, here["T_cur"], here["T_i"] = self._position(here["last_step"])
         return here
+
+
+class CyclicLR(lr_scheduler.CyclicLR):
+    """`CyclicLR` whose first rates rise from those that the groups began with."""
+
+    def _begin_between(self, lowest: list[float]) -> None:
+        self._begin()
+        self.base_lrs = lowest
+
+
+class OneCycleLR(lr_scheduler.OneCycleLR):
+    """`OneCycleLR` that reads its rates and momenta in the parameter groups."""
+
+    def _rates_at_points(self) -> Iterator[dict[str, float]]:
+        for group in self.optimizer.param_groups[: len(self.max_lrs)]:
+            yield {"start": group["initial_lr"], "top": group["max_lr"], "end": group["min_lr"]}
+
+    def momentum_at(self, step: int) -> list[float]:
+        """The momentum of the groups after `step` steps."""
+        bounds = [
+            (group["base_momentum"], group["max_momentum"])
+            for group in self.optimizer.param_groups[: len(self.max_lrs)]
+        ]
+        return [
+            self._interpolate(step, {"start": high, "top": low, "end": high})
+            for low, high in bounds
+        ]
+
+
+def _undo_first_step(schedule: lr_scheduler.LRScheduler) -> None:
+    """Take back the count of the step that the schedules in one of schedules began with."""
+    if isinstance(schedule, ChainedScheduler | SequentialLR):
+        for inner in schedule.schedulers:
+            _undo_first_step(inner)
+    else:
+        schedule.last_step -= 1
 
 
 class ChainedScheduler(lr_scheduler.ChainedScheduler):
     """`ChainedScheduler` that steps its schedules one after the other."""
 
+    def _begin(self) -> None:
+        self.last_step, self._step_count = 0, 1
+        self._note_lrs()
+
     def step(self) -> None:
         """Step every schedule."""
-        if self._step_count:
-            for scheduler in self.schedulers:
-                scheduler.step()
+        for scheduler in self.schedulers:
+            scheduler.step()
         self._step_count += 1
-        self.last_step += 1
+        self.last_step = self.schedulers[0].last_step
+        self._note_lrs()
+
+    def _note_lrs(self) -> None:
         self._last_lr = [copied_option(group["lr"]) for group in self.optimizer.param_groups]
 
 
@@ -230,13 +307,24 @@ class SequentialLR(lr_scheduler.SequentialLR):
     ) -> None:
         super().__init__(optimizer, schedulers, milestones, True, last_epoch)
 
+    def _begin(self) -> None:
+        """Begin with the schedule of step 0 and the first rates, also with `last_epoch`."""
+        self.last_step += 1
+        self._step_count = 1
+        for group in self.optimizer.param_groups:
+            set_rate(group, group["initial_lr"])
+        for scheduler in self.schedulers:
+            _undo_first_step(scheduler)
+        first = self.schedulers[bisect.bisect_right(self.milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
+
     def step(self) -> None:
         """Step the schedule whose turn it is."""
-        is_first = not self._step_count
         self._step_count += 1
         self.last_step += 1
         index = bisect.bisect_right(self.milestones, self.last_step)
-        if is_first or (index and self.milestones[index - 1] == self.last_step):
+        if index and self.milestones[index - 1] == self.last_step:
             self.schedulers[index]._go_to(0)
         else:
             self.schedulers[index].step()
@@ -249,10 +337,12 @@ __all__ = [
     "ConstantLR",
     "CosineAnnealingLR",
     "CosineAnnealingWarmRestarts",
+    "CyclicLR",
     "ExponentialLR",
     "LinearLR",
     "MultiStepLR",
     "MultiplicativeLR",
+    "OneCycleLR",
     "PolynomialLR",
     "SequentialLR",
     "StepLR",

@@ -30,9 +30,9 @@ class SWALR(ChangeableLR, swa_utils.SWALR):
         """The rate to go to; a group that has none keeps its own."""
         return group.get("swa_lr", group["lr"])
 
-    def _changed(self, group: dict[str, Any], before: float, after: float) -> float:
+    def _changed(self, group: dict[str, Any], first: float, before: float, after: float) -> float:
         """The next rate of a group; it stays where it has arrived."""
-        return super()._changed(group, before, after) if before else self.floor(group)
+        return super()._changed(group, first, before, after) if before else self.floor(group)
 
 
 __all__ = ["SWALR"]
