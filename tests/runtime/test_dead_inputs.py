@@ -65,3 +65,18 @@ def test_steps_written_by_hand_are_not_split(limit_flushes):
                 parameter -= 0.1 * parameter.grad
                 parameter.grad = None
     assert limit_flushes() == 0
+
+
+def test_a_write_behind_a_failed_check_is_taken_back(limit_flushes):
+    """However much memory is held where the write is noted."""
+    for count in range(8, 24):
+        x, total = flow.full((_SIZE,), 2.0), flow.zeros(())
+        x.numpy()
+        _wrong = flow.zeros(3)[flow.tensor([0, 7])]
+        for _ in range(count):
+            total = total + flow.tensor(np.ones(_SIZE, "float32")).sum()
+        x.add_(1)
+        with pytest.raises(IndexError):
+            x.numpy()
+        assert (x.numpy() == 2).all(), count
+    assert limit_flushes() > 0

@@ -314,7 +314,7 @@ class Recorder(ABC):
     def _note_checked_replacement(
         self, new: Value, old: Value, invalidate: Callable[[], None] | None
     ) -> None:
-        before = old.position if old.recorder is self else self.add_input(old)
+        before = old.position if old.recorder is self else self.add_replaced_input(old)
         if before == new.position:
             return
         rollback = self.rollback
@@ -326,6 +326,10 @@ class Recorder(ABC):
         rollback.updates += (new.position, before)
         if invalidate is not None:  # views have what they wrote
             rollback.undo += (invalidate,)
+
+    def add_replaced_input(self, value: Value) -> int:
+        """Take the value of before a write as an input; the write is recorded already."""
+        return self.add_input(value)
 
     def _before(self, old: Value) -> Any:
         """A value that a tensor held before, as `Replacement` has it."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from oneflow.base.device import Device
 from oneflow.program.recorder import Recorder
+from oneflow.program.value import Value
 
 # Bytes of inputs from which on it is looked who still has them.
 MANY_BYTES = 1 << 28
@@ -29,11 +31,19 @@ def dead_inputs(recorder: Recorder) -> list[int]:
     return [index for index, count in enumerate(counts) if count == _NO_OTHER_REFERENCE]
 
 
-def wastes_memory(recorder: Recorder) -> bool:
+def wastes_memory(recorder: Any, value: Value) -> bool:
     """Return whether what only the recorder has is much, and much more than its results.
 
     So it is in a loop that overwrites a large tensor and reads nothing.
+
+    Args:
+        recorder: one of eager programs, which counts the bytes of its inputs.
+        value: its next input.
     """
+    recorder.input_bytes -= value.spec.nbytes
+    if recorder.input_bytes >= 0 or not isinstance(recorder.device, Device) or recorder.closed:
+        return False
+    recorder.input_bytes = MANY_BYTES
     dead = sum(_nbytes(recorder.arrays[index]) for index in dead_inputs(recorder))
     return dead > MANY_BYTES // 2 and dead > _FACTOR * _result_bytes(recorder)
 

@@ -54,7 +54,7 @@ class EagerRecorder(Recorder):
         recorded_by: the run-time checks of the thread that records.
         program_run: how the program is run, once that is decided.
         input_bytes: bytes of its inputs until it is looked who still has them.
-        running: how often it was begun to be run; a signal handler can come in between.
+        running: how often it was begun; a signal handler can come in between.
     """
 
     __slots__ = ("input_bytes", "program_run", "recorded_by", "running")
@@ -70,18 +70,16 @@ class EagerRecorder(Recorder):
 
     def add_input(self, value: Value) -> int:
         """Take an input, or run first what holds much that is overwritten; then record anew."""
-        self.input_bytes -= value.spec.nbytes
-        if self.input_bytes < 0 and isinstance(self.device, Device) and not self.closed:
-            self.input_bytes = MANY_BYTES
-            if wastes_memory(self):
-                self.flush("limit")
+        if wastes_memory(self, value):
+            self.flush("limit")
         return super().add_input(value)
 
-    def read_input(self, value: Value) -> Any:
-        """The array of a value; arrays on the host stay there if the program may be small.
+    def add_replaced_input(self, value: Value) -> int:
+        """Take an input and run nothing: the write must be noted before it may run."""
+        return Recorder.add_input(self, value)
 
-        While planning it stays there, too, since nothing is put on a device.
-        """
+    def read_input(self, value: Value) -> Any:
+        """The array of a value; one on the host stays there for small programs, and in plans."""
         recorder = value.recorder
         if type(recorder) is HostArray and (
             (self.device is CPU and len(self.outputs) < MAX_INSTRUCTIONS) or is_planning()
