@@ -1,5 +1,9 @@
 """XLA's options: chosen by the program, and only those that XLA knows."""
 
+import os
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -144,3 +148,26 @@ def test_programs_of_single_numbers_are_compiled_for_them(monkeypatch, rows, has
     expected = x.numpy().copy()
     expected[:, 0] += expected[:, 1] * 2.5
     assert flow.allclose(table, flow.tensor(expected))
+
+
+def test_chains_of_numbers_do_not_end_the_process():
+    """XLA's older emitters call themselves along a chain, and 4,000 are more than the stack holds.
+
+    A process of its own has XLA's options as users have them.
+    """
+    program = """
+import oneflow as flow
+
+class Chain(flow.nn.Graph):
+    def build(self, x):
+        for _ in range(4000):
+            x = x * 0.5 + 1
+        return x
+
+print(Chain()(flow.zeros(())).item())
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
+    result = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+    )
+    assert (result.returncode, result.stdout.split()) == (0, ["2.0"]), result.stderr

@@ -49,6 +49,9 @@ from oneflow.tuning.linux import FREE_LISTS
 # Single numbers, and their share of a program's instructions, from which on they are most of what
 # XLA compiles. A training step of a model has a few.
 _MANY_NUMBERS, _SHARE_OF_NUMBERS = 100, 0.4
+# Longer programs are compiled as others are: XLA's older emitters call themselves along a chain of
+# numbers, and some 5,000 are more than the stack holds.
+_MAX_INSTRUCTIONS = 1_000
 
 
 class Executable:
@@ -324,6 +327,8 @@ def _has_convolution(program: Program) -> bool:
 
 def _has_single_numbers(program: Program) -> bool:
     """Return whether a program computes many numbers one by one, and little else."""
+    if len(program.instructions) > _MAX_INSTRUCTIONS:
+        return False
     count = sum(
         all(spec.numel == 1 for spec in instruction.operation.out_specs)
         for instruction in program.instructions
