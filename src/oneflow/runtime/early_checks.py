@@ -72,16 +72,17 @@ def _numbers_on_host(operand: Any, spec: Any) -> Any:
     """The numbers of an operand; None if they are elsewhere, or take long to compute."""
     if type(operand) is not Value:
         return typed_scalar(operand, spec.dtype.numpy)
-    array = operand.array
+    array: Any = operand.array
     if array is None:
-        recorder = operand.recorder
+        recorder: Any = operand.recorder
         if type(recorder) is HostArray:
             return recorder.numbers
         is_own = current.recorders.get(spec.device) is recorder
         return small_value(operand) if is_own and not recorder.closed else None
     if not isinstance(array, jax.Array) or operand.spec.device.type != "cpu":
         return None
-    if array.is_deleted() or not array.is_ready():
+    local: Any = array
+    if local.is_deleted() or not local.is_ready():
         return None
     checks.inherit((array,))
     return np.asarray(array)

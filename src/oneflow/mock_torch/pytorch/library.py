@@ -360,7 +360,7 @@ class Library:
                 f"library, {self.dispatch_key}"
             )
         key = dispatch_key or self.dispatch_key or COMPOSITE
-        name = getattr(op_name, "name", op_name)
+        name: Any = getattr(op_name, "name", op_name)
         name = name() if callable(name) else name
         operator = _operator(f"{self.ns}::{name.rpartition('::')[2]}")
         if fn is fallthrough_kernel:

@@ -68,8 +68,9 @@ class PackageResourceReader(TraversableResources):
     def files(self) -> PackageFile:
         return PackageFile(self._reader, self._folder)
 
-    def open_resource(self, resource: str) -> io.BytesIO:
-        return io.BytesIO(self.files().joinpath(resource).read_bytes())
+    def open_resource(self, resource: str) -> io.BufferedReader:
+        raw: Any = io.BytesIO(self.files().joinpath(resource).read_bytes())
+        return io.BufferedReader(raw)
 
     def resource_path(self, resource: str) -> str:
         """Return the path of a resource.

@@ -15,13 +15,16 @@ from oneflow.mock_torch.pytorch.package.importer import (
     ObjNotFoundError,
 )
 
+# Python's own pickler, whose methods can be replaced.
+_Pickler: Any = pickle._Pickler
 
-class PackagePickler(pickle._Pickler):  # type: ignore[name-defined]
+
+class PackagePickler(_Pickler):
     """A pickler that writes the names under which importers find objects."""
 
     importer: Importer
     reduce_in_package: Callable[[Any], Any]
-    dispatch = pickle._Pickler.dispatch.copy()  # type: ignore[attr-defined]
+    dispatch = _Pickler.dispatch.copy()
 
     def persistent_id(self, obj: Any) -> Any:
         """Return what stands for an object that adds code of its own to the package."""
@@ -87,6 +90,7 @@ def modules_in(pickled: bytes) -> list[tuple[str, str]]:
     names: dict[tuple[str, str], None] = {}
     memo: dict[int, Any] = {}
     texts: list[Any] = []
+    argument: Any
     for opcode, argument, _ in pickletools.genops(pickled):
         if opcode.name == "GLOBAL":
             module_name, _, name = argument.partition(" ")

@@ -31,9 +31,8 @@ class _ImportVisitor(ast.NodeVisitor):
         self.generic_visit(node)
         if not isinstance(node.func, ast.Name) or node.func.id != "__import__":
             return
-        options = dict(
-            zip(("name", "globals", "locals", "fromlist", "level"), node.args, strict=False)
-        )
+        parameters = ("name", "globals", "locals", "fromlist", "level")
+        options: dict[str, ast.expr] = dict(zip(parameters, node.args, strict=False))
         options.update({keyword.arg or "": keyword.value for keyword in node.keywords})
         try:
             name = ast.literal_eval(options["name"])

@@ -33,7 +33,7 @@ class Importer(ABC):
     modules: dict[str, ModuleType]
 
     @abstractmethod
-    def import_module(self, module_name: str) -> ModuleType:
+    def import_module(self, module_name: str, /) -> ModuleType:
         """Return the module of a name."""
 
     def get_name(self, obj: Any, name: str | None = None) -> tuple[str, str]:
@@ -107,7 +107,7 @@ class _SysImporter(Importer):
         return importlib.import_module(module_name)
 
     def whichmodule(self, obj: Any, name: str) -> str:
-        return pickle.whichmodule(obj, name)  # type: ignore[attr-defined]
+        return vars(pickle)["whichmodule"](obj, name)
 
 
 sys_importer = _SysImporter()

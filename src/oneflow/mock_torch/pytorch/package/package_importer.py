@@ -228,7 +228,8 @@ class PackageImporter(Importer):
                 return module
         if node is None or not (node.file or node.is_package):
             return self._import_unlisted(name)
-        spec = ModuleSpec(name, self, is_package=node.is_package)  # type: ignore[arg-type]
+        loader: Any = self
+        spec = ModuleSpec(name, loader, is_package=node.is_package)
         module = importlib.util.module_from_spec(spec)
         module.__name__ = self._mangler.mangle(name)
         module.__file__ = self._mangler.mangle(node.file) if node.file else None

@@ -138,7 +138,9 @@ class CheckpointFunction(Function):
     """
 
     @classmethod
-    def apply(cls, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
+    def apply(  # pyright: ignore[reportIncompatibleMethodOverride]
+        cls, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any
+    ) -> Any:
         """Call a function, and compute it again in the backward pass.
 
         Args:
