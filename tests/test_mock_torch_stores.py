@@ -79,6 +79,21 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "wait for none": _after(("wait", ["none"], _SOON)),
     "get none": _short,
     "wait for what comes": _waits,
+    "queues": _after(
+        ("queue_push", "a", "1"),
+        ("queue_push", "a", b""),
+        ("queue_push", "b", b"\0\xff"),
+        ("queue_len", "a"),
+        ("queue_pop", "a"),
+        ("queue_pop", "b", False),
+        ("check", ["a"]),
+        ("queue_pop", "a"),
+        ("queue_len", "a"),
+    ),
+    "an empty queue": _after(
+        ("queue_push", "a", "1"), ("queue_pop", "a"), ("queue_pop", "a", False)
+    ),
+    "wait for a queue": _after(("set_timeout", _SOON), ("queue_pop", "a")),
     "extended": _after(("has_extended_api",)),
     "a number": _after(("set", "a", 3)),
     "append a number": _after(("append", "a", 3)),
@@ -93,9 +108,18 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "add a fraction": _after(("add", "a", 1.5)),
     "add to text": _after(("set", "a", "text"), ("add", "a", 1)),
 }
-#: PyTorch's file stores do not know whether a key was there, nor append nor read several.
+#: PyTorch's file stores do not know whether a key was there, nor append,
+#: nor read several, nor have they queues.
 DELETE = _after(("set", "a", "1"), ("delete_key", "a"), ("delete_key", "a"), ("check", ["a"]))
-_NOT_OF_FILES = {"append", "several", "extended", "text and bytes"}
+_NOT_OF_FILES = {
+    "append",
+    "several",
+    "extended",
+    "text and bytes",
+    "queues",
+    "an empty queue",
+    "wait for a queue",
+}
 
 
 def _outcome(program: Callable[[Any], Any], library: Any, kind: str, path: Path) -> Any:

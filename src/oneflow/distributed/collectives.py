@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from oneflow.base import cluster
+from oneflow.base.keyword_aliases import keyword_aliases
 from oneflow.base.spec import TensorSpec
 from oneflow.differentiation.grad_mode import no_grad
 from oneflow.distributed import collective_functions as functions
@@ -197,6 +198,7 @@ def reduce_scatter(
     )
 
 
+@keyword_aliases(output="output_tensor", input="input_tensor")
 def reduce_scatter_tensor(
     output_tensor: Tensor,
     input_tensor: Tensor,
@@ -408,9 +410,6 @@ def barrier(
         return work_of(*start_on_values(functions.barrier, [token], ranks))
     work_of(run_on_values(functions.barrier, [token], ranks)).wait()
     return None
-
-
-# --- between tensors and arrays
 
 
 def _run_into(

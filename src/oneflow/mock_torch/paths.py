@@ -164,7 +164,8 @@ _ROWS = (
     (
         "torch.distributed",
         "oneflow.distributed",
-        "_all_gather_base=all_gather_into_tensor _reduce_scatter_base=reduce_scatter_tensor",
+        "_all_gather_base=all_gather_into_tensor _reduce_scatter_base=reduce_scatter_tensor "
+        "all_gather_single=all_gather_into_tensor reduce_scatter_single=reduce_scatter_tensor",
     ),
     ("torch.distributed.constants", "torch.distributed", "default_pg_timeout"),
     (

@@ -38,6 +38,15 @@ def exchanged_as_float16(t, rank):
 
 
 @row
+def exchanged_by_a_hook_of_cpp(t, rank):
+    training = hooked(t, None)
+    training.prepare = lambda model: model._register_builtin_comm_hook(
+        t.distributed.BuiltinCommHookType.FP16_COMPRESS
+    )
+    return training
+
+
+@row
 def exchanged_by_a_wrapper(t, rank):
     hooks = hooks_of(t).default_hooks
     return hooked(t, hooks.fp16_compress_wrapper(hooks.allreduce_hook))

@@ -15,7 +15,7 @@ import pytest
 import oneflow as flow
 import oneflow.distributed as dist
 from oneflow.base.dtype import dtype_named
-from oneflow.mock_torch.pytorch.distributed import coalesced
+from oneflow.mock_torch.pytorch.distributed import coalesced, group_operations, subgroups
 from oneflow.nn.parallel import DistributedDataParallel
 
 rank, size = dist.get_rank(), dist.get_world_size()
@@ -256,6 +256,56 @@ def check_tensors_sent_at_once():
     assert [[part.tolist() for part in parts] for parts in lists] == [
         [[sender, sender], [[-1]]] for sender in RANKS
     ]
+
+
+def check_groups_of_groups():
+    everyone = dist.new_group(list(reversed(RANKS)))
+    last = subgroups.split_group(everyone, [[0], list(RANKS[1:])])
+    assert last.ranks == ((0,) if rank == 0 else tuple(RANKS[1:]))
+    assert (subgroups.split_group(None, [[size - 1]]) is None) == (rank < size - 1)
+    if rank == 0:
+        expect_error(RuntimeError, "excluded", subgroups.shrink_group, [0], everyone)
+        return
+    smaller = subgroups.shrink_group([0], everyone)
+    total = flow.ones(2)
+    dist.all_reduce(total, group=smaller)
+    assert total.tolist() == [size - 1] * 2
+
+
+def check_operations_of_groups():
+    """The methods of groups, with options as in PyTorch's C++ classes; roots are indices."""
+    pair = dist.new_group([0, size - 1])
+    if pair == dist.GroupMember.NON_GROUP_MEMBER:
+        return
+    index, own = pair.rank(), lambda: flow.tensor([1.0 + rank, 2.0])
+    both = [[1.0, 2.0], [float(size), 2.0]]
+    smallest, root = group_operations.AllreduceOptions(), group_operations.BroadcastOptions()
+    smallest.reduceOp, root.rootRank = dist.ReduceOp.MIN, 1
+    x, y, z = own(), own(), own()
+    pair.allreduce([x], smallest).wait()
+    pair.broadcast([y], root).wait()
+    pair.allreduce(z).wait()
+    assert (x.tolist(), y.tolist(), z.tolist()) == (both[0], both[1], [1.0 + size, 4.0])
+    reducing = group_operations.ReduceOptions(rootRank=1)
+    pair.reduce([x], reducing).wait()
+    assert x.tolist() == ([2.0, 4.0] if index else both[0])
+    outputs = [flow.zeros(2), flow.zeros(2)]
+    pair.allgather([outputs], [own()]).wait()
+    assert [part.tolist() for part in outputs] == both
+    pair.gather([outputs] if index else [], [own() * 2], group_operations.GatherOptions(rootRank=1))
+    assert outputs[0].tolist() == ([2.0, 4.0] if index else both[0])
+    part, parts = flow.zeros(2), [[own(), -own()]]
+    pair.scatter([part], parts if index == 0 else [], group_operations.ScatterOptions()).wait()
+    assert part.tolist() == ([-1.0, -2.0] if index else both[0])
+    pair.reduce_scatter([part], parts, group_operations.ReduceScatterOptions()).wait()
+    assert part.tolist() == [(-1.0) ** index * (1 + size), (-1.0) ** index * 4]
+    pair.alltoall(outputs, parts[0], group_operations.AllToAllOptions()).wait()
+    assert outputs[1].tolist() == [(-1.0) ** index * size, (-1.0) ** index * 2]
+    x, y = own(), own()[:1]
+    pair.allreduce_coalesced([x, y], group_operations.AllreduceCoalescedOptions()).wait()
+    assert (x.tolist(), y.tolist()) == ([1.0 + size, 4.0], [1.0 + size])
+    pair.barrier(group_operations.BarrierOptions()).wait()
+    expect_error(RuntimeError, "one tensor", pair.allreduce, [x, y])
 
 
 def check_data_parallelism_by_the_names_of_pytorch():

@@ -1,6 +1,17 @@
 """Names that ``torch.distributed`` has beside `oneflow.distributed`."""
 
 from oneflow.distributed.grad_bucket import GradBucket as GradBucket
+from oneflow.mock_torch.pytorch.distributed.backend_config import (
+    BackendConfig as BackendConfig,
+    GroupName as GroupName,
+    Logger as Logger,
+    ProcessGroupGloo as ProcessGroupGloo,
+    Reducer as Reducer,
+    get_backend_config as get_backend_config,
+)
+from oneflow.mock_torch.pytorch.distributed.builtin_hooks import (
+    BuiltinCommHookType as BuiltinCommHookType,
+)
 from oneflow.mock_torch.pytorch.distributed.coalesced import (
     all_gather_coalesced as all_gather_coalesced,
     all_reduce_coalesced as all_reduce_coalesced,
@@ -20,6 +31,7 @@ from oneflow.mock_torch.pytorch.distributed.distributed_c10d import (
     DistError as DistError,
     DistNetworkError as DistNetworkError,
     DistStoreError as DistStoreError,
+    QueueEmptyError as QueueEmptyError,
     get_default_backend_for_device as get_default_backend_for_device,
     get_node_local_rank as get_node_local_rank,
     get_pg_count as get_pg_count,
@@ -31,10 +43,31 @@ from oneflow.mock_torch.pytorch.distributed.distributed_c10d import (
     new_subgroups_by_enumeration as new_subgroups_by_enumeration,
     supports_complex as supports_complex,
 )
+from oneflow.mock_torch.pytorch.distributed.group_operations import (
+    AllreduceCoalescedOptions as AllreduceCoalescedOptions,
+    AllreduceOptions as AllreduceOptions,
+    AllToAllOptions as AllToAllOptions,
+    BarrierOptions as BarrierOptions,
+    BroadcastOptions as BroadcastOptions,
+    GatherOptions as GatherOptions,
+    ReduceOptions as ReduceOptions,
+    ReduceScatterOptions as ReduceScatterOptions,
+    ScatterOptions as ScatterOptions,
+)
+from oneflow.mock_torch.pytorch.distributed.rendezvous import (
+    register_rendezvous_handler as register_rendezvous_handler,
+    rendezvous as rendezvous,
+)
 from oneflow.mock_torch.pytorch.distributed.stores import (
     FileStore as FileStore,
     HashStore as HashStore,
     PrefixStore as PrefixStore,
     Store as Store,
     TCPStore as TCPStore,
+)
+from oneflow.mock_torch.pytorch.distributed.subgroups import (
+    breakpoint as breakpoint,
+    record_comm as record_comm,
+    shrink_group as shrink_group,
+    split_group as split_group,
 )

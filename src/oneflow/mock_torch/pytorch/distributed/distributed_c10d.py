@@ -32,6 +32,10 @@ class DistStoreError(DistError):
     """The error of a store of keys and values."""
 
 
+class QueueEmptyError(DistStoreError):
+    """The error of an empty queue of a store."""
+
+
 def is_torchelastic_launched() -> bool:
     """Return whether torchrun has started this process."""
     return "TORCHELASTIC_RUN_ID" in os.environ
@@ -144,6 +148,7 @@ __all__ = [
     "DistError",
     "DistNetworkError",
     "DistStoreError",
+    "QueueEmptyError",
     "_get_default_group",
     "_get_global_rank",
     "_pg_map",

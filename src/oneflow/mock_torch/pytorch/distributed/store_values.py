@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 
 Values = dict[bytes, bytes]
+# The bytes of the length of an entry of a queue.
+_LENGTH = 8
 
 
 def _set(values: Values, key: bytes, value: bytes) -> Sequence[bytes]:
@@ -49,6 +51,29 @@ def _compare_set(values: Values, key: bytes, expected: bytes, desired: bytes) ->
     return (values[key],)
 
 
+def _push(values: Values, key: bytes, value: bytes) -> Sequence[bytes]:
+    # A queue is one value: of each entry its length and then itself. An empty one has no key.
+    return _append(values, key, len(value).to_bytes(_LENGTH, "big") + value)
+
+
+def _pop(values: Values, key: bytes) -> Sequence[bytes]:
+    queue = values.pop(key, b"")
+    if not queue:
+        return ()
+    end = _LENGTH + int.from_bytes(queue[:_LENGTH], "big")
+    if rest := queue[end:]:
+        values[key] = rest
+    return (queue[_LENGTH:end],)
+
+
+def _queue_length(values: Values, key: bytes) -> Sequence[bytes]:
+    rest = {key: values.get(key, b"")}
+    length = 0
+    while _pop(rest, key):
+        length += 1
+    return (str(length).encode(),)
+
+
 def _check(values: Values, *keys: bytes) -> Sequence[bytes]:
     return (_truth(all(key in values for key in keys)),)
 
@@ -72,6 +97,9 @@ _OPERATIONS: dict[str, Callable[..., Sequence[bytes]]] = {
     "add": _add,
     "append": _append,
     "compare_set": _compare_set,
+    "queue_push": _push,
+    "queue_pop": _pop,
+    "queue_len": _queue_length,
     "check": _check,
     "delete": _delete,
     "keys": _keys,

@@ -15,6 +15,7 @@ from oneflow.base.file_lock import lock_file
 from oneflow.mock_torch.pytorch.distributed.distributed_c10d import (
     DistNetworkError,
     DistStoreError,
+    QueueEmptyError,
 )
 from oneflow.mock_torch.pytorch.distributed.store_client import StoreClient
 from oneflow.mock_torch.pytorch.distributed.store_server import WAIT, StoreServer
@@ -116,6 +117,27 @@ class Store:
         """
         fields = (_bytes(key), _bytes(expected_value), _bytes(desired_value))
         return self._request("compare_set", *fields)[0]
+
+    def queue_push(self, key: str, value: str | bytes) -> None:
+        """Put a value at the end of the queue of a key."""
+        self._request("queue_push", _bytes(key), _bytes(value))
+
+    def queue_pop(self, key: str, block: bool = True) -> bytes:
+        """Take the first value of the queue of a key, for which it waits if `block`.
+
+        Raises:
+            QueueEmptyError: there is none, and `block` is false.
+            DistStoreError: there is none within the timeout.
+        """
+        while not (values := self._request("queue_pop", _bytes(key))):
+            if not block:
+                raise QueueEmptyError("queue is empty")
+            self.wait([key])
+        return values[0]
+
+    def queue_len(self, key: str) -> int:
+        """Return how many values are in the queue of a key."""
+        return int(self._request("queue_len", _bytes(key))[0])
 
     def check(self, keys: Sequence[str]) -> bool:
         """Return whether all keys have values."""
@@ -372,6 +394,18 @@ class PrefixStore(Store):
         """Give a key a value if it has another one, or none where that is empty."""
         store = self.underlying_store
         return store.compare_set(self._key(key), expected_value, desired_value)
+
+    def queue_push(self, key: str, value: str | bytes) -> None:
+        """Put a value at the end of the queue of a key."""
+        self.underlying_store.queue_push(self._key(key), value)
+
+    def queue_pop(self, key: str, block: bool = True) -> bytes:
+        """Take the first value of the queue of a key."""
+        return self.underlying_store.queue_pop(self._key(key), block)
+
+    def queue_len(self, key: str) -> int:
+        """Return how many values are in the queue of a key."""
+        return self.underlying_store.queue_len(self._key(key))
 
     def check(self, keys: Sequence[str]) -> bool:
         """Return whether all keys have values."""

@@ -188,6 +188,10 @@ class DistributedDataParallel(nn.Module, Joinable):
             )
         self._replica.comm_hook = functools.partial(hook, state)
 
+    def _register_builtin_comm_hook(self, comm_hook_type: Any) -> None:
+        """Register one of `torch.distributed.BuiltinCommHookType`."""
+        self.register_comm_hook(self.process_group, comm_hook_type.hook)
+
     @property
     def device(self) -> Device:
         """The device of the parameters."""
