@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import json
 import zipfile
@@ -324,3 +325,106 @@ def test_exporting_to_onnx_returns_the_model(target, tmp_path):
     assert (tmp_path / "again.onnx").read_bytes() == program.model_proto.SerializeToString()
     if file is not None:
         assert torch.onnx.export(model, (x,), file, dynamo=False) is None
+
+
+def point_class(library, name):
+    """A data class of tensors whose second field may be None, registered for programs."""
+    fields = [("x", library.Tensor), ("bias", library.Tensor, None)]
+    point = dataclasses.make_dataclass(name, fields)
+    library.export.register_dataclass(point)
+    return point
+
+
+def test_programs_take_and_return_data_classes():
+    results = []
+    for library in libraries():
+        point, result = point_class(library, "Point"), point_class(library, "Result")
+
+        class Model(library.nn.Module):
+            def forward(self, p, result=result):
+                return result(p.x * 2, None if p.bias is None else p.bias + 1)
+
+        numbers = []
+        for bias in (None, library.ones(1)):
+            program = library.export.export(Model(), (point(library.arange(3.0), bias),))
+            output = program.module()(point(library.arange(3.0) + 1, bias))
+            numbers.append((output.x.tolist(), None if bias is None else output.bias.tolist()))
+        tree = library.utils._pytree
+        paths = [str(path[0]) for path, _ in tree.tree_flatten_with_path(point(1, 2))[0]]
+        doubled = tree.tree_map(lambda x: 2 * x, point(1, None))
+        for wrong in (
+            lambda tree=tree: tree.register_dataclass(int),
+            lambda p=point: tree_again(p),
+        ):
+            with pytest.raises(ValueError, match=r"field_names|registered"):
+                wrong()
+        results.append((numbers, paths, dataclasses.astuple(doubled)))
+    assert results[0] == results[1]
+
+
+def tree_again(point):
+    library = in_place_of("torch")
+    library.utils._pytree.register_dataclass(point, field_names=["x", "y"])
+
+
+EXAMPLES = {
+    "another batch": [(7, 2)],
+    "two other batches": [(7, 2), (9, 2)],
+    "no other size": [(4, 2)],
+    "another number of dimensions": [(2,)],
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("size", [4, 6])
+def test_further_examples_say_which_sizes_change(name, size):
+    outcomes = []
+    for library in libraries():
+        model = network(library)
+        examples = library.export.AdditionalInputs()
+        for shape in EXAMPLES[name]:
+            examples.add((library.ones(shape),))
+        try:
+            program = library.export.export(model, (example(library),), dynamic_shapes=examples)
+            result = program.module()(library.ones(size, 2))["y"].tolist()
+        except Exception:
+            result = "refused"
+        outcomes.append(result)
+    assert outcomes[0] == outcomes[1]
+
+
+def test_further_examples_are_tuples_and_dicts():
+    for library in libraries():
+        for arguments in (([1],), ((1,), [2])):
+            with pytest.raises(AssertionError):
+                library.export.AdditionalInputs().add(*arguments)
+
+
+@pytest.mark.filterwarnings("ignore:.*LeafSpec.*:FutureWarning")  # PyTorch's own
+@pytest.mark.parametrize("export", ["export", "draft_export"])
+def test_unflattened_programs_have_children_and_adapt_arguments(export):
+    results = []
+    for library in libraries():
+
+        class Adapter(library.export.FlatArgsAdapter):
+            def adapt(self, target_spec, input_spec, input_args, metadata=None, obj=None):
+                return input_args[1:]
+
+        model = library.nn.Sequential(network(library).linear, library.nn.ReLU())
+        program = getattr(library.export, export)(model, (example(library),))
+        plain = library.export.unflatten(program)
+        adapted = library.export.unflatten(program, Adapter())
+        assert isinstance(adapted, library.export.UnflattenedModule)
+        outputs = [plain(example(library)), adapted("left out", example(library))]
+        with pytest.raises((ValueError, TypeError)):
+            plain("left out", example(library))
+        with pytest.raises(TypeError, match="abstract"):
+            library.export.FlatArgsAdapter()
+        results.append(
+            (
+                [name for name, _ in plain.named_modules()],
+                sorted(plain.state_dict()),
+                [output.tolist() for output in outputs],
+            )
+        )
+    assert results[0] == results[1]

@@ -187,6 +187,11 @@ _ROWS = (
     ),
     ("torch.fft", "torch", "Tensor"),
     (
+        "torch.utils._pytree",
+        "oneflow.mock_torch.pytorch.utils.data_class_nodes",
+        "register_dataclass",
+    ),
+    (
         "torch.functional",
         "torch",
         "atleast_1d atleast_2d atleast_3d broadcast_shapes broadcast_tensors cartesian_prod "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from oneflow import Tensor
-from oneflow.mock_torch.pytorch.utils._pytree import tree_flatten_with_path
+from oneflow.mock_torch.pytorch.utils._pytree import GetAttrKey, tree_flatten_with_path
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,10 @@ def _at(tree: Any, place: Sequence[Any]) -> Any:
     for key in place:
         if tree is None:
             return None
-        tree = tree[getattr(key, "key", getattr(key, "idx", None))]
+        if isinstance(key, GetAttrKey):
+            tree = getattr(tree, key.name)
+        else:
+            tree = tree[getattr(key, "key", getattr(key, "idx", None))]
     return tree
 
 

@@ -128,7 +128,7 @@ class ExportedProgram:
         self.graph_runner, self._body = graph, body
         self.graph_signature = graph_signature
         self.example_inputs = example_inputs
-        self._conditions, self._structure = conditions, structure
+        self._conditions, self.structure = conditions, structure
         self._signature = inspect.signature(body.forward)
 
     @property
@@ -152,19 +152,29 @@ class ExportedProgram:
                     "export the module again"
                 )
             return self._run_saved(self.graph_runner, args, kwargs)
-        if tree_structure((args, kwargs)) != self._structure:
+        leaves = self.check_arguments(args, kwargs)
+        values = (*leaves, *self.state_dict.values())
+        if is_grad_enabled() and any(map(_requires_grad, values)):
+            return self._body(*args, **kwargs)  # recorded operator by operator, for backward
+        return self.graph_runner(*args, **kwargs)
+
+    def check_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """Check that the program takes such arguments, and return their leaves.
+
+        Raises:
+            ValueError: they have another structure than the example's.
+            AssertionError: one of them has another dtype, size or value than it may have.
+        """
+        if tree_structure((args, kwargs)) != self.structure:
             raise ValueError(
-                f"the arguments must have the structure of the example's, {self._structure}, got "
+                f"the arguments must have the structure of the example's, {self.structure}, got "
                 f"{tree_structure((args, kwargs))}"
             )
         leaves = tree_leaves(list(self._signature.bind(*args, **kwargs).arguments.values()))
         sizes: dict[str, int] = {}
         for condition, leaf in zip(self._conditions, leaves, strict=True):
             condition.check(leaf, sizes)
-        values = (*leaves, *self.state_dict.values())
-        if is_grad_enabled() and any(map(_requires_grad, values)):
-            return self._body(*args, **kwargs)  # recorded operator by operator, for backward
-        return self.graph_runner(*args, **kwargs)
+        return leaves
 
     def _run_saved(self, graph: SavedGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a program that was loaded on the module's tensors, and write those it changes."""
