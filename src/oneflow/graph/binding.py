@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from oneflow.base.sbp import NdSbp
 from oneflow.base.spec import TensorSpec
 from oneflow.graph.captured_step import CapturedStep, StepInput
 from oneflow.graph.variables import Attribute
@@ -30,7 +31,7 @@ class StepBinding:
         constants: arrays that are always the same.
         written: indices of the tensor arguments that are written to.
         written_variables: the tensors that `build` writes to in place, by their identity.
-        gradients: tensors, or indices of tensor arguments, that get gradients.
+        gradients: tensors, or indices of tensor arguments, that get gradients, and their SBP.
         results: per result, its spec, or the tensor or index of the argument that it is.
         structure: the structure of the results.
         called: structure of the arguments.
@@ -48,7 +49,7 @@ class StepBinding:
     constants: tuple[Any, ...]
     written: tuple[int, ...]
     written_variables: Mapping[int, Tensor]
-    gradients: tuple[Tensor | int, ...]
+    gradients: tuple[tuple[Tensor | int, NdSbp | None], ...]
     results: tuple[TensorSpec | Tensor | int, ...]
     structure: Any
     called: Any

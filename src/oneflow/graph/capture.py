@@ -383,7 +383,7 @@ class _Capture:
             updates=tuple([variable.input for variable, _ in updates]),
             outputs=StepOutputs(
                 tuple([index for index, _ in written]),
-                tuple([owner for owner, _ in gradients]),
+                tuple([(owner, value.spec.sbp) for owner, value in gradients]),
                 returned,
                 structure,
             ),

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from oneflow.base.sbp import NdSbp
 from oneflow.base.spec import TensorSpec
 from oneflow.dispatch.global_call import FIRST_SEED
 from oneflow.graph.guards import Guards
@@ -46,14 +47,15 @@ class StepOutputs:
 
     Attributes:
         written: indices of the tensor arguments that get new contents.
-        gradients: tensors, or indices of tensor arguments, that get gradients.
+        gradients: tensors, or indices of tensor arguments, that get gradients, with the SBP of
+            these: ZeRO may split them, and not the parameters.
         results: per result, its spec, or the tensor or the index of the argument that it is; only
             the former are outputs.
         structure: the structure of the results.
     """
 
     written: tuple[int, ...]
-    gradients: tuple[Tensor | int, ...]
+    gradients: tuple[tuple[Tensor | int, NdSbp | None], ...]
     results: tuple[TensorSpec | Tensor | int, ...]
     structure: Any
 

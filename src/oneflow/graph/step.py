@@ -16,7 +16,7 @@ from weakref import ref
 
 from oneflow.base.device import CPU
 from oneflow.base.no_interrupt import run_without_interrupt
-from oneflow.base.spec import TensorSpec
+from oneflow.base.spec import TensorSpec, with_sbp
 from oneflow.compiler.failed_flag import CheckResults
 from oneflow.compiler.lower import Executable
 from oneflow.differentiation.grad_mode import MODE, no_grad
@@ -362,11 +362,12 @@ class Step:
         arrays = iter(outputs[len(binding.write_only) :])
         for index in binding.written:
             _write(arguments[index], next(arrays))
-        for owner in binding.gradients:
+        for owner, sbp in binding.gradients:
             tensor = arguments[owner] if isinstance(owner, int) else owner
             old = tensor._grad
             with no_grad():
-                add_gradient(tensor, Value(tensor._value.spec, next(arrays)))
+                spec = tensor._value.spec if sbp is None else with_sbp(tensor._value.spec, sbp)
+                add_gradient(tensor, Value(spec, next(arrays)))
             new = tensor._grad
             if added is not None and new is not None and new is not old:
                 added.undo.append(partial(restore_gradient, ref(tensor), ref(new), old))
@@ -455,7 +456,7 @@ def check_arguments(arguments: Sequence[Tensor], binding: StepBinding, is_traine
 
 def _arguments_with_gradient(binding: StepBinding) -> set[int]:
     """The indices of the tensor arguments that get gradients."""
-    return {owner for owner in binding.gradients if isinstance(owner, int)}
+    return {owner for owner, _ in binding.gradients if isinstance(owner, int)}
 
 
 def _overlap(one: Tensor, other: Tensor) -> bool:
