@@ -397,3 +397,18 @@ def test_a_handle_made_while_numbers_are_put_on_the_device() -> None:
     host_array._values = References(host_array._values)
     host_array.put()
     np.testing.assert_array_equal(late[0].read(), X + 1)
+
+
+def test_a_signal_handler_may_run_a_program_whose_numbers_are_asked_for(monkeypatch):
+    """It comes before they are computed, after which the program has no inputs any more."""
+    value = unwrap(flow.tensor([2.0, 5.0]) * flow.tensor([3.0, 3.0]))
+    is_for_numpy = small_programs._is_for_numpy
+
+    def interrupted(recorder):
+        monkeypatch.undo()
+        recorder.flush("limit")
+        return is_for_numpy(recorder)
+
+    monkeypatch.setattr(small_programs, "_is_for_numpy", interrupted)
+    assert small_programs.small_value(value) is None
+    assert value.read().tolist() == [6.0, 15.0]

@@ -250,6 +250,8 @@ def small_value(value: Value) -> Any:
     if len(recorder.outputs) > _MAX_SEARCHED or not _is_for_numpy(recorder):
         return None
     key, inputs, scalars = (*recorder.key,), (*recorder.arrays,), (*recorder.scalars,)
+    if recorder.closed:  # a signal handler ran it meanwhile, and it has no inputs any more
+        return None
     instructions = _instructions_of(key, value.position)
     if instructions is None:
         return None
