@@ -4,6 +4,12 @@ from oneflow.mock_torch.pytorch.utils.benchmark.compare import (
     Colorize as Colorize,
     Compare as Compare,
 )
+from oneflow.mock_torch.pytorch.utils.benchmark.fuzzer import (
+    FuzzedParameter as FuzzedParameter,
+    FuzzedTensor as FuzzedTensor,
+    Fuzzer as Fuzzer,
+    ParameterAlias as ParameterAlias,
+)
 from oneflow.mock_torch.pytorch.utils.benchmark.measurement import (
     Measurement as Measurement,
     TaskSpec as TaskSpec,
@@ -21,8 +27,12 @@ from oneflow.mock_torch.pytorch.utils.benchmark.timer import (
 __all__ = [
     "Colorize",
     "Compare",
+    "FuzzedParameter",
+    "FuzzedTensor",
+    "Fuzzer",
     "Language",
     "Measurement",
+    "ParameterAlias",
     "TaskSpec",
     "Timer",
     "ordered_unique",
