@@ -1,5 +1,6 @@
 """Exchanges in the background: their order, their errors, and what they keep alive."""
 
+import functools
 import gc
 import multiprocessing
 import threading
@@ -9,7 +10,12 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from oneflow.control_plane import background_exchanges, collective_launch, flight_recorder
+from oneflow.control_plane import (
+    background_exchanges,
+    collective_launch,
+    flight_recorder,
+    message_channel,
+)
 from oneflow.control_plane.background_exchanges import await_exchanges, start_exchange
 
 SECONDS = 30.0
@@ -116,3 +122,33 @@ def test_an_interrupt_before_the_start_leaves_no_record(monkeypatch) -> None:
     assert flight_recorder._progress[GROUP].count == len(ran) == 1
     launch(start_exchange).wait()
     assert flight_recorder._progress[GROUP].count == len(ran) == 2
+
+
+def test_the_end_of_a_process_waits_for_others_only_a_while_after_a_failure(monkeypatch) -> None:
+    monkeypatch.setattr(background_exchanges, "_SECONDS_AFTER_FAILURE", 0.1)
+
+    def fail():
+        raise ConnectionError("lost")
+
+    go_on = threading.Event()
+    waiting = start_exchange(OTHER_GROUP, lambda: go_on.wait(SECONDS))
+    start_exchange(GROUP, fail).wait()
+    await_exchanges(GROUP)
+    background_exchanges._await_all()
+    assert not waiting.is_over
+    go_on.set()
+
+
+def test_threads_of_groups_open_one_channel(monkeypatch) -> None:
+    opened = []
+
+    class SlowChannel:
+        def __init__(self) -> None:
+            threading.Event().wait(0.2)
+            opened.append(self)
+
+    monkeypatch.setattr(message_channel, "_channel", functools.cache(SlowChannel))
+    groups = (GROUP, OTHER_GROUP)
+    exchanges = [start_exchange(group, message_channel.message_channel) for group in groups]
+    channels = [exchange.result() for exchange in exchanges]
+    assert channels == opened * 2

@@ -41,9 +41,9 @@ class BackgroundExchange:
         """Return whether it is over and `result` would raise."""
         return self._over.is_set() and self._error is not None
 
-    def wait(self) -> None:
-        """Wait until it is over, whether it has failed or not."""
-        self._over.wait()
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until it is over, whether it has failed or not, or for so many seconds."""
+        self._over.wait(seconds)
 
     def result(self) -> Any:
         """Wait until it is over, and return the arrays of this process.
@@ -70,9 +70,14 @@ class BackgroundExchange:
 
 
 class _GroupThread:
-    """The thread that runs the exchanges of a group."""
+    """The thread that runs the exchanges of a group.
+
+    Attributes:
+        has_failed: whether one of them has raised an exception.
+    """
 
     def __init__(self) -> None:
+        self.has_failed = False
         self._queue: queue.SimpleQueue[BackgroundExchange] = queue.SimpleQueue()
         # One that nobody else has is over: the queue and the thread have those that are not.
         self._last: weakref.ref[BackgroundExchange] | None = None
@@ -84,18 +89,25 @@ class _GroupThread:
         self._last = weakref.ref(exchange)
         self._queue.put(exchange)
 
-    def wait(self) -> None:
-        """Wait until nothing is left to do."""
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until nothing is left to do, or for so many seconds."""
         last = self._last() if self._last is not None else None
         if last is not None:
-            last.wait()
+            last.wait(seconds)
 
     def _work(self) -> None:
         while True:
-            self._queue.get().run()
+            exchange = self._queue.get()
+            exchange.run()
+            self.has_failed = self.has_failed or exchange.has_failed
+            del exchange  # and with it its results
 
 
 _threads: dict[tuple[int, ...], _GroupThread] = {}
+_starting = threading.RLock()
+# Seconds for which the end of a process waits where an exchange has failed: those of other groups
+# may wait for a process that has failed, too.
+_SECONDS_AFTER_FAILURE = 10.0
 
 
 def start_exchange(ranks: tuple[int, ...], run: Callable[[], Any]) -> BackgroundExchange:
@@ -105,17 +117,21 @@ def start_exchange(ranks: tuple[int, ...], run: Callable[[], Any]) -> Background
         ranks: the group.
         run: exchanges, and returns the arrays of this process.
     """
+    with _starting:
+        thread = _threads.get(ranks) or _start_thread(ranks)
+    exchange = BackgroundExchange(run)
+    thread.start(exchange)
+    return exchange
+
+
+def _start_thread(ranks: tuple[int, ...]) -> _GroupThread:
     if not _threads:
         # The other processes may need what this one sends, and they may end before it has all.
         atexit.register(_await_all)
         if hasattr(os, "register_at_fork"):  # Windows copies no processes
             # A copy has none of the threads.
             os.register_at_fork(after_in_child=_forget_all)
-    if ranks not in _threads:
-        _threads[ranks] = _GroupThread()
-    exchange = BackgroundExchange(run)
-    _threads[ranks].start(exchange)
-    return exchange
+    return _threads.setdefault(ranks, _GroupThread())
 
 
 def await_exchanges(ranks: tuple[int, ...]) -> None:
@@ -125,8 +141,9 @@ def await_exchanges(ranks: tuple[int, ...]) -> None:
 
 
 def _await_all() -> None:
+    has_failed = any(thread.has_failed for thread in _threads.values())
     for thread in _threads.values():
-        thread.wait()
+        thread.wait(_SECONDS_AFTER_FAILURE if has_failed else None)
 
 
 def _forget_all() -> None:

@@ -394,10 +394,18 @@ class MessageChannel:
                     return
 
 
-@functools.cache  # one for each process
 def message_channel() -> MessageChannel:
-    """Return the channel of this process; the first call opens it."""
-    return MessageChannel()
+    """Return the channel of this process; the first call opens it.
+
+    Threads of several groups may ask for it at once, and the addresses of a second channel would
+    not be those that the other processes know.
+    """
+    with _opening:
+        return _channel()
+
+
+_opening = threading.RLock()
+_channel = functools.cache(MessageChannel)
 
 
 def _loss_text(destination: int, error: Exception) -> str:
