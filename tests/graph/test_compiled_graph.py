@@ -273,7 +273,7 @@ def test_options_of_later_versions():
     assert flow.equal(graph(x), graph.layer(x).detach())
     with pytest.raises(ValueError, match="SlightMemoryDown"):
         graph.config.enable_auto_memory("fast")
-    with pytest.raises(ValueError, match="from 1"):
+    with pytest.raises(ValueError, match="at least 1"):
         graph.config.set_outputs_buffer_size(0)
     graph = Linear()
     graph.add_optimizer(flow.optim.SGD(graph.layer.parameters()))

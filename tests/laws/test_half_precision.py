@@ -15,7 +15,7 @@ import pytest
 from oneflow.primitives.registry import PRIMITIVES
 from oneflow.tensor.call import wrap
 from oneflow.tensor.views import unwrap
-from tests.laws.test_operators import _quiet_torch, operators_that
+from tests.laws.test_operators import operators_that
 from tests.oracle import (
     FLOW,
     TORCH,
@@ -41,7 +41,7 @@ FAMILIES = (
 SIZES = (1e-4, 300.0, 4e4)
 # Relative to the largest number; the smallest ones that half precision has are 6e-8 apart.
 RELATIVE, ABSOLUTE = 0.02, 2e-7
-quiet_torch = _quiet_torch
+pytestmark = pytest.mark.usefixtures("quiet_torch")
 
 # PyTorch itself computes these in half precision.
 DIFFERENT = {

@@ -12,7 +12,6 @@ import pytest
 from tests.laws.test_operators import (
     _gradient_problem,
     _outcome,
-    _quiet_torch,
     every_operator,
     operators_that,
 )
@@ -21,7 +20,7 @@ from tests.samples.table import Case, Operator
 
 CASES = 2
 DTYPES = ("complex128", "int64")
-quiet_torch = _quiet_torch
+pytestmark = pytest.mark.usefixtures("quiet_torch")
 
 # Both compute these and differ, with the reason.
 DIFFERENT = {

@@ -10,11 +10,13 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from tests.laws.test_operators import _outcome, _quiet_torch, _report, every_operator
+import pytest
+
+from tests.laws.test_operators import _outcome, _report, every_operator
 from tests.oracle import FLOW, TORCH, eager_mode
 from tests.samples.table import Case, Operator
 
-quiet_torch = _quiet_torch
+pytestmark = pytest.mark.usefixtures("quiet_torch")
 # Rows of which more is accepted than in PyTorch, by the reason.
 ACCEPTED = {
     name: reason

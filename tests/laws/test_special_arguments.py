@@ -21,7 +21,6 @@ from oneflow.functional.registry import FUNCTIONS
 from tests.laws.test_operators import (
     _gradient_problem,
     _outcome,
-    _quiet_torch,
     _report,
     _seed,
     every_operator,
@@ -29,7 +28,7 @@ from tests.laws.test_operators import (
 from tests.oracle import FLOW, TORCH, difference, eager_mode, with_gradients
 from tests.samples.table import Case, Operator
 
-quiet_torch = _quiet_torch
+pytestmark = pytest.mark.usefixtures("quiet_torch")
 # Arguments, by operator and place or name, of which the result differs from PyTorch's.
 OTHERS = {
     argument: reason

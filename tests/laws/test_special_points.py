@@ -17,7 +17,7 @@ import torch
 
 import oneflow as flow
 from tests.laws.special_points import KnownDifference, known_differences, special_cases
-from tests.laws.test_operators import NO_DIFFERENCE, _outcome, _quiet_torch, _report, operators_that
+from tests.laws.test_operators import NO_DIFFERENCE, _outcome, _report, operators_that
 from tests.oracle import (
     FLOW,
     TORCH,
@@ -31,7 +31,7 @@ from tests.oracle import (
 from tests.samples.table import Case, Operator
 from tests.sampling import Sample
 
-quiet_torch = _quiet_torch
+pytestmark = pytest.mark.usefixtures("quiet_torch")
 LIBRARIES = {flow: FLOW, torch: TORCH}
 # Rounding errors of a sum of some products, as parts of the largest.
 _ROUNDING = 32 * np.finfo(np.float64).eps

@@ -18,7 +18,6 @@ from tests.laws.test_operators import (
     _gradient_problem,
     _outcome,
     _problem,
-    _quiet_torch,
     operators_that,
 )
 from tests.oracle import TORCH, eager_mode, to_numpy
@@ -26,7 +25,7 @@ from tests.samples.table import Case, Operator, TensorSample
 
 FAMILIES = ("activations", "unary", "arithmetic")
 VALUES = (math.nan, math.inf, -math.inf, 0.0, 1.0, -1.0, 0.5)
-quiet_torch = _quiet_torch
+pytestmark = pytest.mark.usefixtures("quiet_torch")
 
 # Both compute these and differ, with the reason.
 DIFFERENT = {

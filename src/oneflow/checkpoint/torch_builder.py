@@ -448,8 +448,6 @@ class TorchBuilder:
             if set_state is not None:
                 set_state(tensor, attributes)
                 return tensor
-            if isinstance(attributes, dict):
-                attributes = {n: v for n, v in attributes.items() if n != "_is_buffer"}
             if not self._is_trusted:
                 set_plain_attributes(tensor, attributes)
                 return tensor

@@ -80,7 +80,9 @@ def _call_with(function: Callable[..., Any], args: tuple[Any, ...], *_: Any, **k
 
 
 def _is_internal(frame: FrameType) -> bool:
-    """True for a frame of this package."""
+    """True for a frame of this package, but for code that asks overrides and calls the function."""
+    while "_parts" in frame.f_code.co_varnames and frame.f_back is not None:
+        frame = frame.f_back
     return frame.f_code.co_filename.startswith(PACKAGE)
 
 

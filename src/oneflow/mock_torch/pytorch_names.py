@@ -85,6 +85,7 @@ _ONLY_HERE = {
     "torch.utils.data": "WorkerInfo",
     "torch.optim.lr_scheduler": "CosineDecayLR WarmUpLR WarmupLR",
     "torch.optim": "LAMB",
+    "torch.optim.swa_utils": "by_place to_place unwrap wrap",
     "torch.nn.init": "calc_fan get_data_format",
     "torch.nn": (
         "AdaptiveLogSoftmaxOutput CombinedMarginLoss DistributedPariticalFCSample "

@@ -27,7 +27,7 @@ from oneflow.runtime.small_programs import small_value
 
 _MAX_OPERATIONS = 2048
 # Elements of an operand; more take longer to look at than to record.
-_MAX_ELEMENTS = 1 << 14
+_MAX_ELEMENTS = 1 << 12
 
 
 def raise_early(operation: Operation, operands: Sequence[Any]) -> None:
@@ -42,6 +42,8 @@ def raise_early(operation: Operation, operands: Sequence[Any]) -> None:
     """
     if program_name() != PYTORCH or is_capturing():
         return
+    if not all(spec.numel for spec in operation.out_specs):
+        return  # no element is taken, and PyTorch looks at no position
     function, places = _check_function(operation)
     if function is None:
         return

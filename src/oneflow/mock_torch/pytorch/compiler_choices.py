@@ -91,6 +91,7 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
     Example:
         >>> import numpy as np
         >>> import oneflow as flow
+        >>> from oneflow.mock_torch.pytorch.compiler_choices import wrap_numpy
         >>> wrap_numpy(np.flip)(flow.tensor([1, 2])).tolist()
         [2, 1]
     """

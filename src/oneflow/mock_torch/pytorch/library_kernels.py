@@ -41,6 +41,8 @@ def cudnn_convolution(
     """Convolve; the last three arguments choose among cuDNN's kernels, and have no effect.
 
     Example:
+        >>> import oneflow as flow
+        >>> from oneflow.mock_torch.pytorch.library_kernels import cudnn_convolution
         >>> cudnn_convolution(flow.ones(1, 1, 3), flow.ones(1, 1, 2), (0,), (1,), (1,), 1).tolist()
         [[[2.0, 2.0]]]
     """
@@ -225,8 +227,50 @@ def mkldnn_linear_backward_weights(
     return grad_weight, grads.sum(0) if bias_defined else None
 
 
-mkldnn_max_pool2d = functional.max_pool2d
-mkldnn_max_pool3d = functional.max_pool3d
+def mkldnn_max_pool2d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """Return what `max_pool2d` of ``nn.functional`` does.
+
+    Args:
+        input: images of shape (N, C, H, W).
+        kernel_size: the size of a window.
+        stride: the distance of windows; by default their size.
+        padding: the width of the border around an image.
+        dilation: the distance of the elements of a window.
+        ceil_mode: whether sizes are rounded up.
+    """
+    options = {"padding": padding, "dilation": dilation, "ceil_mode": ceil_mode}
+    return functional.max_pool2d(input, kernel_size, stride or None, **options)
+
+
+def mkldnn_max_pool3d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """Return what `max_pool3d` of ``nn.functional`` does.
+
+    Args:
+        input: volumes of shape (N, C, D, H, W).
+        kernel_size: the size of a window.
+        stride: the distance of windows; by default their size.
+        padding: the width of the border around a volume.
+        dilation: the distance of the elements of a window.
+        ceil_mode: whether sizes are rounded up.
+    """
+    options = {"padding": padding, "dilation": dilation, "ceil_mode": ceil_mode}
+    return functional.max_pool3d(input, kernel_size, stride or None, **options)
+
+
 mkldnn_adaptive_avg_pool2d = functional.adaptive_avg_pool2d
 
 

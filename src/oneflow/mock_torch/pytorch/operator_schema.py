@@ -43,6 +43,7 @@ def signature_of_schema(schema: str) -> inspect.Signature:
     """Return the signature that a schema describes.
 
     Example:
+        >>> from oneflow.mock_torch.pytorch.operator_schema import signature_of_schema
         >>> signature_of_schema("blur(Tensor x, float k=2., *, int[2] m=[1, 2]) -> Tensor")
         <Signature (x, k=2.0, *, m=[1, 2])>
     """
@@ -68,6 +69,7 @@ def mutated_by_schema(schema: str) -> list[str]:
     """Return the names of the arguments that a schema says are changed.
 
     Example:
+        >>> from oneflow.mock_torch.pytorch.operator_schema import mutated_by_schema
         >>> mutated_by_schema("fill(Tensor(a!) x, Tensor y) -> ()")
         ['x']
     """
@@ -117,6 +119,7 @@ def infer_schema(
 
     Example:
         >>> import oneflow as flow
+        >>> from oneflow.mock_torch.pytorch.operator_schema import infer_schema
         >>> def blur(x: flow.Tensor, k: float = 2.0) -> flow.Tensor: ...
         >>> infer_schema(blur, mutates_args=(), op_name="blur")
         'blur(Tensor x, float k=2.0) -> Tensor'

@@ -63,6 +63,8 @@ def dequantize(tensor: Tensor | list[Tensor] | tuple[Tensor, ...]) -> Any:
     """Return tensors as float32; none is quantized.
 
     Example:
+        >>> import oneflow as flow
+        >>> from oneflow.mock_torch.pytorch.process_settings import dequantize
         >>> dequantize(flow.ones(1, dtype=flow.float64)).dtype
         oneflow.float32
     """

@@ -67,6 +67,7 @@ class ScriptList(list[Any]):
         Error: they are of several types.
 
     Example:
+        >>> from oneflow.mock_torch.pytorch.script_internals import ScriptList
         >>> ScriptList([1, 2]).append("a")
         Traceback (most recent call last):
         ...

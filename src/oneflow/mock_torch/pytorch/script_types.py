@@ -34,6 +34,7 @@ class Type:
         """Return whether all of this type are of another one.
 
         Example:
+            >>> from oneflow.mock_torch.pytorch.script_types import IntType, OptionalType
             >>> IntType.get().isSubtypeOf(OptionalType(IntType.get()))
             True
         """

@@ -14,6 +14,7 @@ class EnforceUnique:
     """Keys each of which may be seen once.
 
     Example:
+        >>> from oneflow.mock_torch.pytorch.autograd.profiler_records import EnforceUnique
         >>> keys = EnforceUnique()
         >>> keys.see("a", 1)
         >>> keys.see("a", 1)
@@ -40,6 +41,7 @@ class KinetoStepTracker:
     """Steps of training that several parts of a program count; the largest number holds.
 
     Example:
+        >>> from oneflow.mock_torch.pytorch.autograd.profiler_records import KinetoStepTracker
         >>> KinetoStepTracker.init_step_count("loop")
         >>> KinetoStepTracker.increment_step("loop") == KinetoStepTracker.current_step()
         True

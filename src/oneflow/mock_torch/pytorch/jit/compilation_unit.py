@@ -23,6 +23,7 @@ class CompilationUnit:
 
     Example:
         >>> import oneflow as flow
+        >>> from oneflow.mock_torch.pytorch.jit.compilation_unit import CompilationUnit
         >>> unit = CompilationUnit("def double(x: Tensor): return 2 * x")
         >>> unit.double(flow.ones(1)).item()
         2.0

@@ -18,6 +18,7 @@ def factory_kwargs(kwargs: Mapping[str, Any] | None) -> dict[str, Any]:
         TypeError: there is another one, or one of them twice.
 
     Example:
+        >>> from oneflow.mock_torch.pytorch.nn.factory_arguments import factory_kwargs
         >>> factory_kwargs({"device": "cpu", "factory_kwargs": {"dtype": "float32"}})
         {'dtype': 'float32', 'device': 'cpu'}
     """

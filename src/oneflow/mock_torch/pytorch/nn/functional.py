@@ -64,6 +64,7 @@ def boolean_dispatch(
         func_name: its name.
 
     Example:
+        >>> from oneflow.mock_torch.pytorch.nn.functional import boolean_dispatch
         >>> choose = boolean_dispatch(
         ...     "largest", 1, False, lambda x, largest: max(x), lambda x: min(x), None, "end"
         ... )

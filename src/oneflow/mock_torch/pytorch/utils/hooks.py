@@ -58,6 +58,7 @@ class BackwardHook:
 
     Example:
         >>> import oneflow as flow
+        >>> from oneflow.mock_torch.pytorch.utils.hooks import BackwardHook
         >>> hook = BackwardHook(None, [lambda module, inputs, outputs: (3 * inputs[0],)], [])
         >>> x = flow.ones(1, requires_grad=True)
         >>> (inner,) = hook.setup_input_hook((x,))

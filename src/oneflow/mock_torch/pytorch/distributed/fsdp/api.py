@@ -156,6 +156,7 @@ class DataParallelMeshDims:
         replicate: those over which they are copied.
 
     Example:
+        >>> from oneflow.mock_torch.pytorch.distributed.fsdp.api import DataParallelMeshDims
         >>> DataParallelMeshDims(shard="fsdp").shard_names
         ('fsdp',)
     """

@@ -152,6 +152,7 @@ class ThroughputBenchmark:
 
     Example:
         >>> import oneflow as flow
+        >>> from oneflow.mock_torch.pytorch.utils.benchmark.throughput import ThroughputBenchmark
         >>> bench = ThroughputBenchmark(flow.nn.Linear(2, 2))
         >>> bench.add_input(flow.ones(2))
         >>> bench.benchmark(num_calling_threads=2, num_warmup_iters=1, num_iters=4).num_iters

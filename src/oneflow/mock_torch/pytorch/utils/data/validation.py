@@ -33,6 +33,7 @@ def is_subtype(left: Any, right: Any) -> bool:
     """Return whether all of one type are of another one.
 
     Example:
+        >>> from oneflow.mock_torch.pytorch.utils.data.validation import is_subtype
         >>> is_subtype(tuple[int, bool], tuple[int, int] | None), is_subtype(str, int)
         (True, False)
     """
@@ -63,6 +64,7 @@ def is_instance(data: Any, kind: Any) -> bool:
     """Return whether something, and what is in it, is of a type.
 
     Example:
+        >>> from oneflow.mock_torch.pytorch.utils.data.validation import is_instance
         >>> is_instance((1, "a"), tuple[int, str]), is_instance([1, "a"], list[int])
         (True, False)
     """
@@ -115,6 +117,7 @@ def argument_validation(f: Callable[..., Any]) -> Callable[..., Any]:
 
     Example:
         >>> from oneflow.data.datapipes import IterDataPipe
+        >>> from oneflow.mock_torch.pytorch.utils.data.validation import argument_validation
         >>> class Numbers(IterDataPipe[int]): ...
         >>> @argument_validation
         ... def total(pipe: IterDataPipe[str]): ...

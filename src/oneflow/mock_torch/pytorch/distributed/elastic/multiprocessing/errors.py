@@ -93,6 +93,9 @@ class ProcessFailure:
         timestamp: when, in seconds.
 
     Example:
+        >>> from oneflow import mock_torch
+        >>> with mock_torch.enable():
+        ...     from torch.distributed.elastic.multiprocessing.errors import ProcessFailure
         >>> failure = ProcessFailure(local_rank=1, pid=7, exitcode=-9, error_file="")
         >>> failure.message
         'Signal 9 (SIGKILL) received by PID 7'
