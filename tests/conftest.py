@@ -33,6 +33,8 @@ from oneflow.passes.pipeline import PASS_CALLBACKS
 from oneflow.program.ir import Program
 from oneflow.program.verifier import verify_structure
 from oneflow.runtime import block_functions, small_programs
+from oneflow.tensor.dispatch_functions import DISPATCH_CLASSES
+from oneflow.tensor.python_dispatch import disable_dispatch
 from oneflow.tuning.linux import trim_heap
 from tests.changes import (
     TESTS,
@@ -79,6 +81,18 @@ def fresh_session() -> Iterator[None]:
     flow.clear_default_session()
     yield
     flow.clear_default_session()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_class_is_asked_after_the_tests_of_a_file() -> Iterator[None]:
+    """Give functions their own code again where a test has made a tensor of a class with overrides.
+
+    They would ask classes for the rest of the process, which tests of other files do not expect.
+    """
+    asked = list(DISPATCH_CLASSES)
+    yield
+    if DISPATCH_CLASSES and not asked:
+        disable_dispatch()
 
 
 class Budget:

@@ -21,7 +21,10 @@ from oneflow.random.generator import DrawCapture
 from tests.checkpoint.both_libraries import DIRECTIONS, OURS, saved
 
 # A function in PyTorch, or a class, alone: both are called.
-_OF_ANOTHER_KIND = {("torch.distributions.constraints", "dependent_property")}
+_OF_ANOTHER_KIND = {
+    ("torch.distributions.constraints", "dependent_property"),
+    ("torch", "JITException"),  # `torch.jit.Error`, under its first name
+}
 
 
 def _in_pytorch(module: str, name: str) -> Any:

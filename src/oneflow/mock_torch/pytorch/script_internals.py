@@ -53,8 +53,7 @@ class FatalError(RuntimeError):
     """An error after which PyTorch cannot go on; nothing raises it here."""
 
 
-class JITException(RuntimeError):
-    """An error of TorchScript; functions are Python here, and raise their own."""
+JITException = Error
 
 
 class ScriptList(list[Any]):
