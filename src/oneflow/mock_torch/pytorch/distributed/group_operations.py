@@ -135,11 +135,11 @@ def _one(values: Any, kind: type = Tensor) -> Any:
 
 
 def _reduction(options: Any) -> ReduceOp:
-    return options.reduceOp if isinstance(options, _Options) else options
+    return getattr(options, "reduceOp", options)
 
 
 def _root(options: Any) -> int:
-    return options.rootRank if isinstance(options, _Options) else int(options)
+    return int(getattr(options, "rootRank", options))
 
 
 def allreduce(

@@ -134,7 +134,8 @@ class FuzzedTensor:
     def _sizes(self, params: dict[str, Any]) -> tuple[list[int], list[int]]:
         """Return sizes and steps; what is missing up to the number of dimensions is 1."""
         count = len(self._size) if self._dim_parameter is None else params[self._dim_parameter]
-        rows = [[params.get(x, x) for x in row][:count] for row in (self._size, self._steps)]
+        named: dict[Any, Any] = params
+        rows = [[named.get(x, x) for x in row][:count] for row in (self._size, self._steps)]
         size, steps = (row + [1] * (count - len(row)) for row in rows)
         return size, steps
 

@@ -54,7 +54,7 @@ def _as_global(tensor: Any, mesh: DeviceMesh, layout: Placement, goal: Placement
     """Return a global tensor as `goal`; `layout` says what a local one is a part of."""
     if not isinstance(tensor, Tensor):
         raise ValueError(f"the layers of a parallel module take tensors, got {type(tensor)}")
-    whole = tensor if tensor.is_global else DTensor.from_local(tensor, mesh, [layout])
+    whole: Any = tensor if tensor.is_global else DTensor.from_local(tensor, mesh, [layout])
     if goal is None or whole.placements == (goal,):
         return whole
     return whole.redistribute(placements=[goal])
@@ -98,7 +98,7 @@ class _SplitLayer(ParallelStyle):
         def before(part: Module, args: tuple[Any, ...], mesh: DeviceMesh) -> Tensor:
             return _as_global(args[0], mesh, self.input_layouts[0], operand)
 
-        def after(part: Module, result: Tensor, mesh: DeviceMesh) -> Tensor:
+        def after(part: Module, result: Any, mesh: DeviceMesh) -> Tensor:
             converted = result.redistribute(placements=self.output_layouts)
             return converted.to_local() if self.use_local_output else converted
 
@@ -302,7 +302,8 @@ class PrepareModuleInput(ParallelStyle):
             _check_lengths("input_kwarg_layouts", self.input_kwarg_layouts, goals)
 
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
-        layouts, goals = self.input_layouts, self.desired_input_layouts
+        layouts: Any = self.input_layouts
+        goals: Any = self.desired_input_layouts
 
         def before(part: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if layouts is not None:
@@ -356,7 +357,8 @@ class PrepareModuleOutput(ParallelStyle):
         _check_lengths("output_layouts", self.output_layouts, self.desired_output_layouts)
 
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
-        layouts, goals = self.output_layouts, self.desired_output_layouts
+        layouts: Any = self.output_layouts
+        goals: Any = self.desired_output_layouts
 
         def after(part: Module, args: Any, result: Any) -> Any:
             results = _converted(result, device_mesh, layouts, goals, self.use_local_output)
