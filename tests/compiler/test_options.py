@@ -132,7 +132,7 @@ def written_one_by_one(x):
     return table
 
 
-@pytest.mark.parametrize(("rows", "has_single_numbers"), [(120, True), (20, False)])
+@pytest.mark.parametrize(("rows", "has_single_numbers"), [(100, True), (20, False)])
 def test_programs_of_single_numbers_are_compiled_for_them(monkeypatch, rows, has_single_numbers):
     asked = []
 
