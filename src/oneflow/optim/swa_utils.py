@@ -105,7 +105,7 @@ def _average_all(
             average.copy_(function(average, tensor, count))
 
 
-def _zero_beside(model: Module, device: Device | str | None) -> Tensor:
+def _zero_on(model: Module, device: Device | str | None) -> Tensor:
     """The count of an average before the first model: on a placement if the weights are."""
     first = next(model.parameters(), None)
     if device is None and first is not None and first.is_global:
@@ -113,7 +113,7 @@ def _zero_beside(model: Module, device: Device | str | None) -> Tensor:
     return zeros((), dtype=int64, device=device)
 
 
-def _beside(tensor: Tensor, number: Tensor) -> Tensor:
+def _on_placement_of(tensor: Tensor, number: Tensor) -> Tensor:
     """A number where `tensor` is; itself if it is there. Stages of a model may lie apart."""
     value = unwrap(number)
     moved = to_place(value, unwrap(tensor).spec.device)
@@ -164,7 +164,7 @@ class AveragedModel(Module):
         self.module = copy.deepcopy(model)
         if device is not None:
             self.module = self.module.to(device)
-        self.register_buffer("n_averaged", _zero_beside(self.module, device))
+        self.register_buffer("n_averaged", _zero_on(self.module, device))
         self.avg_fn = get_swa_avg_fn() if avg_fn is None else avg_fn
         self.multi_avg_fn = multi_avg_fn
         self.use_buffers = use_buffers
@@ -176,14 +176,14 @@ class AveragedModel(Module):
         """The averages after one more model."""
         if self.multi_avg_fn is None:
             return [
-                self.avg_fn(average, tensor, _beside(average, self.n_averaged))
+                self.avg_fn(average, tensor, _on_placement_of(average, self.n_averaged))
                 for average, tensor in zip(averages, new, strict=True)
             ]
         mixed = [average.clone() for average in averages]
         new_of = dict(zip(map(id, mixed), new, strict=True))
         for group in by_place(mixed):
             sources = [new_of[id(average)] for average in group]
-            self.multi_avg_fn(group, sources, _beside(group[0], self.n_averaged))
+            self.multi_avg_fn(group, sources, _on_placement_of(group[0], self.n_averaged))
         return mixed
 
     def update_parameters(self, model: Module) -> None:
@@ -204,7 +204,7 @@ class AveragedModel(Module):
             is_first = self.n_averaged == 0
             mixed = self._mixed([average.detach() for average in averages], new)
             for average, tensor, result in zip(averages, new, mixed, strict=True):
-                starts = _beside(average, is_first)
+                starts = _on_placement_of(average, is_first)
                 average.copy_(tensor.where(starts, result.to(average.dtype)))
             for buffer, source in zip(copied, buffers, strict=True):
                 buffer.copy_(source.detach().to(buffer.device))

@@ -29,12 +29,12 @@ class _LocalTargets(TorchFunctionMode):
         logits, rest = operands.pop("input"), args[3:]
         if isinstance(logits, Tensor) and logits.is_global:
             for name in ("target", "weight"):
-                operands[name] = _beside(logits, operands.get(name), name == "target")
+                operands[name] = _to_mesh_of(logits, operands.get(name), name == "target")
         target, weight = operands.pop("target"), operands.pop("weight", None)
         return func(logits, target, weight, *rest, **operands)
 
 
-def _beside(logits: Tensor, value: Any, is_target: bool) -> Any:
+def _to_mesh_of(logits: Tensor, value: Any, is_target: bool) -> Any:
     """Return an operand on the ranks of the logits: a local one is a copy, or its batch a part."""
     if not isinstance(value, Tensor) or value.is_global:
         return value

@@ -50,14 +50,16 @@ class ParallelStyle(ABC):
         return f"{type(self).__name__}({text})"
 
 
-def _as_global(tensor: Any, mesh: DeviceMesh, layout: Placement, goal: Placement | None) -> Tensor:
-    """Return a global tensor as `goal`; `layout` says what a local one is a part of."""
+def _as_global(
+    tensor: Any, mesh: DeviceMesh, layout: Placement, target: Placement | None
+) -> Tensor:
+    """Return a global tensor as `target`; `layout` says what a local one is a part of."""
     if not isinstance(tensor, Tensor):
         raise ValueError(f"the layers of a parallel module take tensors, got {type(tensor)}")
     whole: Any = tensor if tensor.is_global else DTensor.from_local(tensor, mesh, [layout])
-    if goal is None or whole.placements == (goal,):
+    if target is None or whole.placements == (target,):
         return whole
-    return whole.redistribute(placements=[goal])
+    return whole.redistribute(placements=[target])
 
 
 class _SplitLayer(ParallelStyle):
@@ -230,31 +232,33 @@ def _sequence(layouts: Layouts | None) -> tuple[Placement | None, ...] | None:
     return (layouts,) if isinstance(layouts, Placement) else tuple(layouts)
 
 
-def _check_lengths(name: str, layouts: Any, goals: Any) -> None:
+def _check_lengths(name: str, layouts: Any, targets: Any) -> None:
     """Raise an error unless there is a desired placement for each placement.
 
     The kind of error is PyTorch's, on which programs that choose a plan depend.
     """
-    if goals is None or len(layouts) != len(goals):
-        raise AssertionError(f"`{name}` and `desired_{name}` must have one entry each, got {goals}")
+    if targets is None or len(layouts) != len(targets):
+        raise AssertionError(
+            f"`{name}` and `desired_{name}` must have one entry each, got {targets}"
+        )
 
 
 def _converted(
-    values: Any, mesh: DeviceMesh, layouts: Sequence[Any], goals: Sequence[Any], local: bool
+    values: Any, mesh: DeviceMesh, layouts: Sequence[Any], targets: Sequence[Any], local: bool
 ) -> tuple[Any, ...]:
     """Return arguments or results as the placements that are asked for."""
     entries = values if isinstance(values, tuple) else (values,)
     if len(entries) != len(layouts):
         raise ValueError(f"there are placements for {len(layouts)} values, got {len(entries)}")
-    rows = zip(entries, layouts, goals, strict=True)
-    return tuple([_entry(value, mesh, layout, goal, local) for value, layout, goal in rows])
+    rows = zip(entries, layouts, targets, strict=True)
+    return tuple([_entry(value, mesh, layout, target, local) for value, layout, target in rows])
 
 
-def _entry(value: Any, mesh: DeviceMesh, layout: Any, goal: Any, local: bool) -> Any:
+def _entry(value: Any, mesh: DeviceMesh, layout: Any, target: Any, local: bool) -> Any:
     if layout is None:
         return value
     # A value whose entries agree keeps its placement, even if it was global with another one.
-    converted = _as_global(value, mesh, layout, goal if layout != goal else None)
+    converted = _as_global(value, mesh, layout, target if layout != target else None)
     return converted.to_local() if local else converted
 
 
@@ -298,16 +302,16 @@ class PrepareModuleInput(ParallelStyle):
         if self.input_layouts is not None:
             _check_lengths("input_layouts", self.input_layouts, self.desired_input_layouts)
         if self.input_kwarg_layouts:
-            goals = self.desired_input_kwarg_layouts
-            _check_lengths("input_kwarg_layouts", self.input_kwarg_layouts, goals)
+            targets = self.desired_input_kwarg_layouts
+            _check_lengths("input_kwarg_layouts", self.input_kwarg_layouts, targets)
 
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
         layouts: Any = self.input_layouts
-        goals: Any = self.desired_input_layouts
+        targets: Any = self.desired_input_layouts
 
         def before(part: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if layouts is not None:
-                args = _converted(args, device_mesh, layouts, goals, self.use_local_output)
+                args = _converted(args, device_mesh, layouts, targets, self.use_local_output)
             return args, {
                 name: _entry(
                     value,
@@ -358,10 +362,10 @@ class PrepareModuleOutput(ParallelStyle):
 
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
         layouts: Any = self.output_layouts
-        goals: Any = self.desired_output_layouts
+        targets: Any = self.desired_output_layouts
 
         def after(part: Module, args: Any, result: Any) -> Any:
-            results = _converted(result, device_mesh, layouts, goals, self.use_local_output)
+            results = _converted(result, device_mesh, layouts, targets, self.use_local_output)
             return results[0] if len(results) == 1 else results
 
         module.register_forward_hook(after)
